@@ -1,0 +1,133 @@
+//! A turn that did not end with an answer: what becomes of its mail and of its run (section 4).
+//!
+//! Decides only; the store writes what is decided in one commit, the runtime waits out the back-off.
+//! Splitting an injection that is too large or poisoned is not done yet: its messages share its
+//! fate.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{ATTEMPTS, DEATHS};
+
+/// How a turn failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TurnFailure {
+    /// The agent cannot be reached: host away, provider down, rate limit.
+    Unavailable,
+    /// It may work the next time.
+    Transient,
+    /// It will not work the next time.
+    Permanent,
+    /// The injection is more than the agent can take.
+    Overflow,
+    /// The agent's code panicked.
+    Panic,
+    /// The turn ended without a report: its process or ours died.
+    Lost {
+        /// Whether the death can be laid at this turn's door.
+        charged: bool,
+    },
+}
+
+/// What began a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum RunKind {
+    /// A spawn: never silently run twice.
+    Task,
+    /// Mail: offered again until it is settled or dead.
+    Mail,
+}
+
+/// What a turn's injections have been through, this failure not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Charges {
+    /// Attempts that count.
+    pub attempts: u32,
+    /// Deaths of the process that count.
+    pub deaths: u32,
+}
+
+/// What becomes of the turn's injections and of its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The same injections are offered again, after a back-off.
+    Again(Charges),
+    /// The run ends; its mail is settled.
+    End,
+    /// The run is cut off; a task run's first message is settled, other mail is released.
+    Interrupt,
+    /// The messages are dead, and the run ends when nothing of it is left.
+    Dead,
+}
+
+/// Says what becomes of a failed turn.
+#[must_use]
+pub const fn judge(kind: RunKind, failure: TurnFailure, before: Charges) -> Verdict {
+    let charged = Charges { attempts: before.attempts + 1, ..before };
+    match (kind, failure) {
+        (_, TurnFailure::Unavailable) => Verdict::Again(before),
+        (_, TurnFailure::Permanent) | (RunKind::Task, TurnFailure::Panic | TurnFailure::Overflow) => {
+            Verdict::End
+        }
+        (RunKind::Task, TurnFailure::Lost { .. }) => Verdict::Interrupt,
+        (RunKind::Task, TurnFailure::Transient) if charged.attempts >= ATTEMPTS => Verdict::End,
+        (RunKind::Mail, TurnFailure::Overflow) => Verdict::Dead,
+        (RunKind::Mail, TurnFailure::Lost { charged: false }) => Verdict::Again(before),
+        (RunKind::Mail, TurnFailure::Lost { charged: true }) => {
+            let after = Charges { deaths: before.deaths + 1, ..before };
+            if after.deaths >= DEATHS { Verdict::Dead } else { Verdict::Again(after) }
+        }
+        (RunKind::Mail, TurnFailure::Transient | TurnFailure::Panic)
+            if charged.attempts >= ATTEMPTS =>
+        {
+            Verdict::Dead
+        }
+        (_, TurnFailure::Transient | TurnFailure::Panic) => Verdict::Again(charged),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(kind: RunKind, failure: TurnFailure, limit: u32) -> (u32, Verdict) {
+        let mut charges = Charges::default();
+        for n in 1..=limit {
+            match judge(kind, failure, charges) {
+                Verdict::Again(after) => charges = after,
+                end => return (n, end),
+            }
+        }
+        (limit, Verdict::Again(charges))
+    }
+
+    #[test]
+    fn an_unavailable_agent_is_waited_for_without_end_and_without_charge() {
+        for kind in [RunKind::Task, RunKind::Mail] {
+            let (_, verdict) = times(kind, TurnFailure::Unavailable, 10_000);
+            assert_eq!(verdict, Verdict::Again(Charges::default()));
+        }
+    }
+
+    #[test]
+    fn mail_is_dead_after_the_fifth_charged_attempt() {
+        assert_eq!(times(RunKind::Mail, TurnFailure::Transient, 10), (5, Verdict::Dead));
+        assert_eq!(times(RunKind::Mail, TurnFailure::Panic, 10), (5, Verdict::Dead));
+    }
+
+    #[test]
+    fn a_task_is_never_run_again_after_anything_worse_than_a_transient_error() {
+        assert_eq!(times(RunKind::Task, TurnFailure::Transient, 10), (5, Verdict::End));
+        assert_eq!(times(RunKind::Task, TurnFailure::Panic, 10), (1, Verdict::End));
+        assert_eq!(times(RunKind::Task, TurnFailure::Overflow, 10), (1, Verdict::End));
+        let lost = TurnFailure::Lost { charged: false };
+        assert_eq!(times(RunKind::Task, lost, 10), (1, Verdict::Interrupt));
+    }
+
+    #[test]
+    fn a_death_counts_only_for_the_turn_that_may_have_caused_it() {
+        let innocent = TurnFailure::Lost { charged: false };
+        assert_eq!(times(RunKind::Mail, innocent, 100).1, Verdict::Again(Charges::default()));
+        let guilty = TurnFailure::Lost { charged: true };
+        assert_eq!(times(RunKind::Mail, guilty, 10), (3, Verdict::Dead));
+    }
+}

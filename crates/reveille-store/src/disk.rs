@@ -1,0 +1,230 @@
+//! The redb file: the log of blobs, and the checkpoints behind it (decision 4, P1).
+//!
+//! | table | key -> value | written | deleted |
+//! |---|---|---|---|
+//! | `log` | first record -> blob | every commit, at the right edge | left edge, behind the checkpoint |
+//! | `reg` | actor number -> row | checkpoint, in key order | never |
+//! | `cold` | first record -> packed records | when their blob leaves the log | when nothing in it is kept |
+//! | `meta` | name -> value | creation, checkpoint | never |
+//!
+//! The truth is `log`; a commit is one redb transaction with one sync. `checkpoint` says when rows
+//! are written, `trim` how blobs leave; both ride in commits that happen anyway. This module keeps
+//! to one writer and leaves deciding what to write to the engine.
+
+mod checkpoint;
+mod load;
+mod read;
+mod trim;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use redb::{Database, ReadableDatabase as _, TableDefinition};
+use reveille_core::Seq;
+use reveille_core::id::Stamp;
+use serde::{Deserialize, Serialize};
+
+use crate::blob::BlobWriter;
+use crate::codec;
+use crate::error::DiskError;
+use crate::state::State;
+
+pub(crate) use self::checkpoint::Cycle;
+pub(crate) use self::read::Reader;
+
+pub(crate) const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
+pub(crate) const REG: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("reg");
+pub(crate) const COLD: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("cold");
+pub(crate) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
+
+/// The frame types of what stands behind the log.
+pub(crate) const ROW_KIND: u8 = 128;
+pub(crate) const SEGMENT_KIND: u8 = 129;
+pub(crate) const CHECKPOINT_KIND: u8 = 130;
+pub(crate) const STORE_KIND: u8 = 131;
+
+/// The newest format of a store that this program reads and writes.
+pub const STORE_FORMAT: u32 = 1;
+
+/// What a store says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoreMeta {
+    pub(crate) format: u32,
+}
+
+/// Where replay begins, and what holds there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Checkpoint {
+    pub(crate) replay_from: Seq,
+    pub(crate) incarnation: u64,
+    pub(crate) at: reveille_core::Timestamp,
+}
+
+/// How much of the log is kept, and how often rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskOptions {
+    /// Bytes of log kept as history; a checkpoint begins whenever a quarter of it was written.
+    pub history_bytes: u64,
+    /// Bytes of redb's page cache.
+    pub cache_bytes: usize,
+    /// Rows written with one commit, at most.
+    pub rows_per_commit: usize,
+    /// Bytes of log dropped with one commit, about.
+    pub trim_bytes: u64,
+}
+
+impl Default for DiskOptions {
+    fn default() -> Self {
+        Self {
+            history_bytes: 32 << 20,
+            cache_bytes: 64 << 20,
+            rows_per_commit: 16_384,
+            trim_bytes: 4 << 20,
+        }
+    }
+}
+
+/// A blob of the log, as far as it is kept in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BlobRef {
+    pub(crate) first: Seq,
+    pub(crate) end: Seq,
+    pub(crate) bytes: u64,
+}
+
+/// The redb file and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    db: Arc<Database>,
+    options: DiskOptions,
+    blobs: VecDeque<BlobRef>,
+    log_bytes: u64,
+    /// The CRC of the latest blob.
+    chain: u32,
+    /// The number of the latest commit.
+    commit: u64,
+    checkpoint: Checkpoint,
+    cycle: Cycle,
+    /// The packed segments: first record -> the records in it.
+    cold: BTreeMap<Seq, Vec<Seq>>,
+    reader: Arc<Reader>,
+}
+
+impl Disk {
+    /// Makes the tables of a new store.
+    pub(crate) fn initialise(db: &Database) -> Result<(), DiskError> {
+        let txn = db.begin_write()?;
+        {
+            txn.open_table(LOG)?;
+            txn.open_table(REG)?;
+            txn.open_table(COLD)?;
+            let mut meta = txn.open_table(META)?;
+            let frame = frame(STORE_KIND, &StoreMeta { format: STORE_FORMAT })?;
+            meta.insert("store", frame.as_slice())?;
+        }
+        txn.commit()?;
+        Ok(())
+    }
+
+    /// Reads bodies and outcomes, from any thread.
+    pub(crate) fn reader(&self) -> Arc<Reader> {
+        Arc::clone(&self.reader)
+    }
+
+    /// Writes a commit and waits until it is on the disk. After an error nothing may be assumed.
+    pub(crate) fn commit(
+        &mut self,
+        first: Seq,
+        stamp: Stamp,
+        blob: BlobWriter,
+        state: &mut State,
+    ) -> Result<(), DiskError> {
+        let (parts, chain) = blob.finish(first, self.commit + 1, stamp, self.chain);
+        let written: u64 = parts.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+        self.cycle.begin_if_due(written, self.options.history_bytes / 4, first, state);
+        let txn = self.db.begin_write()?;
+        {
+            let mut log = txn.open_table(LOG)?;
+            let mut edge = log.upper_bound_mut(Bound::<u64>::Unbounded)?;
+            for (key, bytes) in &parts {
+                edge.insert_before(key.0, bytes.as_slice())?;
+            }
+            edge.close()?;
+        }
+        let finished = self.cycle.write_rows(&txn, self.options.rows_per_commit, state)?;
+        if let Some(replay_from) = finished {
+            let checkpoint =
+                Checkpoint { replay_from, incarnation: state.incarnation(), at: state.at() };
+            write_checkpoint(&txn, &checkpoint)?;
+            self.checkpoint = checkpoint;
+        }
+        self.trim(&txn, state, finished.is_some())?;
+        txn.commit()?;
+
+        let next = parts.iter().map(|(key, _)| *key).skip(1).chain([state.next()]);
+        for ((first, bytes), end) in parts.iter().zip(next) {
+            let bytes = bytes.len() as u64;
+            self.blobs.push_back(BlobRef { first: *first, end, bytes });
+        }
+        self.log_bytes += written;
+        (self.chain, self.commit) = (chain, self.commit + 1);
+        self.reader.remember(parts);
+        Ok(())
+    }
+
+    /// Writes all that checkpoints lack, so that the next start replays nothing.
+    pub(crate) fn close(&mut self, state: &mut State) -> Result<(), DiskError> {
+        let mut txn = self.db.begin_write()?;
+        txn.set_quick_repair(true);
+        self.cycle.begin(state.next(), state);
+        self.cycle.write_rows(&txn, usize::MAX, state)?;
+        let (incarnation, at) = (state.incarnation(), state.at());
+        let checkpoint = Checkpoint { replay_from: state.next(), incarnation, at };
+        write_checkpoint(&txn, &checkpoint)?;
+        txn.commit()?;
+        self.checkpoint = checkpoint;
+        Ok(())
+    }
+}
+
+fn write_checkpoint(
+    txn: &redb::WriteTransaction,
+    checkpoint: &Checkpoint,
+) -> Result<(), DiskError> {
+    let mut meta = txn.open_table(META)?;
+    meta.insert("checkpoint", frame(CHECKPOINT_KIND, checkpoint)?.as_slice())?;
+    Ok(())
+}
+
+/// One value as a frame of its own.
+pub(crate) fn frame<T: Serialize>(kind: u8, value: &T) -> Result<Vec<u8>, DiskError> {
+    let mut bytes = Vec::new();
+    codec::write_frame(&mut bytes, kind, 1, value)
+        .map_err(|error| damaged("value", kind, error))?;
+    Ok(bytes)
+}
+
+/// Reads a value that is a frame of its own.
+pub(crate) fn unframe<T: serde::de::DeserializeOwned>(
+    kind: u8,
+    bytes: &[u8],
+) -> Result<T, codec::CodecError> {
+    let (frame, rest) = codec::read_frame(bytes)?;
+    if frame.kind != kind || frame.version != 1 {
+        return Err(codec::CodecError::Unknown { kind: frame.kind, version: frame.version });
+    }
+    if !rest.is_empty() {
+        return Err(codec::CodecError::Payload(format!("{} bytes are left over", rest.len())));
+    }
+    codec::decode(frame.payload)
+}
+
+pub(crate) fn damaged(what: &'static str, key: impl ToString, error: impl ToString) -> DiskError {
+    DiskError::Damaged { what, key: key.to_string(), error: error.to_string() }
+}
+
+/// The read transaction of a database; the trait that has it is imported here alone.
+pub(crate) fn begin_read(db: &Database) -> Result<redb::ReadTransaction, DiskError> {
+    Ok(db.begin_read()?)
+}

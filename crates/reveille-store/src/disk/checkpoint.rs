@@ -1,0 +1,67 @@
+//! Checkpoints: rows written behind the log, so that replay has an end.
+//!
+//! A cycle begins whenever a quarter of the history has been logged. It takes the rows that changed
+//! since the cycle before, and writes them in key order, a slice with each commit that happens
+//! anyway. When all are written, replay may begin where the cycle began: rows that changed
+//! meanwhile say up to which record they are complete.
+
+use std::collections::BTreeSet;
+
+use redb::WriteTransaction;
+use reveille_core::Seq;
+
+use super::{REG, ROW_KIND, frame};
+use crate::error::DiskError;
+use crate::record::Number;
+use crate::state::State;
+
+/// The checkpoint that is under way.
+#[derive(Debug, Default)]
+pub(crate) struct Cycle {
+    /// The first record that the cycle need not cover.
+    from: Option<Seq>,
+    rest: BTreeSet<Number>,
+    /// Bytes logged since the latest cycle began.
+    logged: u64,
+}
+
+impl Cycle {
+    /// Begins a cycle when `every` bytes have been logged; `first` is the first record of the
+    /// commit under way.
+    pub(super) fn begin_if_due(&mut self, written: u64, every: u64, first: Seq, state: &mut State) {
+        self.logged += written;
+        if self.from.is_none() && self.logged >= every {
+            self.begin(first, state);
+        }
+    }
+
+    /// Begins a cycle, over what is left of the one before.
+    pub(super) fn begin(&mut self, from: Seq, state: &mut State) {
+        self.from = Some(from);
+        self.logged = 0;
+        self.rest.extend(state.dirty.drain());
+    }
+
+    /// Writes the next rows; when they were the last, says where replay may begin.
+    pub(super) fn write_rows(
+        &mut self,
+        txn: &WriteTransaction,
+        limit: usize,
+        state: &State,
+    ) -> Result<Option<Seq>, DiskError> {
+        if self.from.is_none() {
+            return Ok(None);
+        }
+        let as_of = Seq(state.next().0 - 1);
+        let mut reg = txn.open_table(REG)?;
+        for _ in 0..limit {
+            let Some(number) = self.rest.pop_first() else { return Ok(self.from.take()) };
+            if let Some(row) = state.row(number) {
+                let mut row = row.clone();
+                row.as_of = as_of;
+                reg.insert(number, frame(ROW_KIND, &row)?.as_slice())?;
+            }
+        }
+        Ok(None)
+    }
+}

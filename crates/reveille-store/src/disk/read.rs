@@ -1,0 +1,124 @@
+//! Reading records by number: bodies and outcomes, from any thread.
+//!
+//! The latest blobs are kept in memory, so that almost every claim is answered without touching the
+//! file. A read transaction lives for one call, never longer: one that is held stops all reuse of
+//! space.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use redb::{Database, ReadTransaction};
+use reveille_core::Seq;
+use reveille_core::id::Stamp;
+use serde::{Deserialize, Serialize};
+
+use super::{COLD, LOG, SEGMENT_KIND, begin_read, damaged, unframe};
+use crate::blob;
+use crate::codec;
+use crate::error::DiskError;
+use crate::record::Record;
+
+/// Bytes of blobs kept in memory.
+const RECENT_BYTES: usize = 8 << 20;
+
+/// A record that has left the log, as it is packed into a segment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Packed {
+    pub(crate) seq: Seq,
+    pub(crate) at: reveille_core::Timestamp,
+    pub(crate) salt: u16,
+    #[serde(with = "serde_bytes")]
+    pub(crate) frame: Vec<u8>,
+}
+
+/// Reads records by number.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    db: Arc<Database>,
+    recent: Mutex<Recent>,
+}
+
+/// The latest blobs, by the number of their first record.
+#[derive(Debug, Default)]
+struct Recent {
+    blobs: VecDeque<(Seq, Arc<[u8]>)>,
+    bytes: usize,
+}
+
+/// A record with what makes its number an id.
+pub(crate) type Found = (Stamp, Record);
+
+impl Reader {
+    pub(super) fn new(db: Arc<Database>) -> Self {
+        Self { db, recent: Mutex::default() }
+    }
+
+    /// Keeps the blobs of a commit in memory.
+    pub(super) fn remember(&self, blobs: Vec<(Seq, Vec<u8>)>) {
+        let mut recent = self.recent.lock();
+        for (first, bytes) in blobs {
+            recent.bytes += bytes.len();
+            recent.blobs.push_back((first, bytes.into()));
+        }
+        while recent.bytes > RECENT_BYTES {
+            let Some((_, bytes)) = recent.blobs.pop_front() else { break };
+            recent.bytes -= bytes.len();
+        }
+    }
+
+    /// The records, if all of them are in memory.
+    pub(crate) fn recent(&self, seqs: &[Seq]) -> Result<Option<Vec<Found>>, DiskError> {
+        let blobs: Option<Vec<Arc<[u8]>>> = {
+            let recent = self.recent.lock();
+            seqs.iter().map(|seq| recent.holding(*seq)).collect()
+        };
+        let Some(blobs) = blobs else { return Ok(None) };
+        seqs.iter().zip(blobs).map(|(seq, blob)| in_blob(*seq, &blob)).collect()
+    }
+
+    /// The records, each or none.
+    pub(crate) fn read(&self, seqs: &[Seq]) -> Result<Vec<Option<Found>>, DiskError> {
+        let txn = begin_read(&self.db)?;
+        seqs.iter().map(|seq| find(&txn, *seq)).collect()
+    }
+}
+
+impl Recent {
+    fn holding(&self, seq: Seq) -> Option<Arc<[u8]>> {
+        let after = self.blobs.partition_point(|(first, _)| *first <= seq);
+        self.blobs.get(after.checked_sub(1)?).map(|(_, bytes)| Arc::clone(bytes))
+    }
+}
+
+fn in_blob(seq: Seq, bytes: &[u8]) -> Result<Option<Found>, DiskError> {
+    let (header, body) = blob::read(bytes).map_err(|error| DiskError::blob(seq, error))?;
+    for record in blob::records(&header, body) {
+        let (found, record) = record.map_err(|error| DiskError::blob(seq, error))?;
+        if found == seq {
+            return Ok(Some((header.stamp, record)));
+        }
+    }
+    Ok(None)
+}
+
+fn find(txn: &ReadTransaction, seq: Seq) -> Result<Option<Found>, DiskError> {
+    let log = txn.open_table(LOG)?;
+    if let Some(entry) = log.range(..=seq.0)?.next_back() {
+        let (_, bytes) = entry?;
+        if let Some(found) = in_blob(seq, bytes.value())? {
+            return Ok(Some(found));
+        }
+    }
+    let cold = txn.open_table(COLD)?;
+    let Some(entry) = cold.range(..=seq.0)?.next_back() else { return Ok(None) };
+    let (key, bytes) = entry?;
+    let segment = |error: codec::CodecError| damaged("segment", key.value(), error);
+    let packed: Vec<Packed> = unframe(SEGMENT_KIND, bytes.value()).map_err(segment)?;
+    let Some(packed) = packed.into_iter().find(|packed| packed.seq == seq) else {
+        return Ok(None);
+    };
+    let (frame, _) = codec::read_frame(&packed.frame).map_err(segment)?;
+    let record = Record::read(frame).map_err(segment)?;
+    Ok(Some((Stamp { at: packed.at, salt: packed.salt }, record)))
+}

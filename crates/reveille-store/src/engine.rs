@@ -1,0 +1,191 @@
+//! The one writer: gather, apply, commit, publish (decision 3, P1).
+//!
+//! Requests are applied as they arrive; each sees what the requests before it in the same commit
+//! have done. Nobody is answered before the commit is on the disk, readers included, so no answer
+//! runs ahead of it. When a commit fails, the state in memory is worthless: everything in it
+//! answers `outcome_unknown`, and the store takes nothing more until it is opened again.
+
+mod queue;
+
+use std::sync::Arc;
+
+use reveille_core::id::Stamp;
+use reveille_core::{OpError, Seq, Timestamp};
+
+use crate::blob::BlobWriter;
+use crate::disk::Disk;
+use crate::folder::Folder;
+use crate::record::Record;
+use crate::state::State;
+use crate::step::{Draft, Limits, Step};
+
+pub(crate) use self::queue::Writer;
+
+/// Gives the moment of a commit.
+pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Is called after each commit, before anybody is answered. It must not call the store.
+pub type Observer = Arc<dyn Fn(&Committed<'_>) + Send + Sync>;
+
+/// A commit that is on the disk.
+#[derive(Debug, Clone, Copy)]
+pub struct Committed<'a> {
+    /// What makes its records' numbers ids.
+    pub stamp: Stamp,
+    /// Its records.
+    pub records: &'a [(Seq, Record)],
+}
+
+/// Releases an answer, or refuses it, once the fate of its commit is known.
+pub(crate) type Reply = Box<dyn FnOnce(Result<(), OpError>) + Send>;
+/// A request: does its part of a commit, and says how to answer.
+pub(crate) type Job = Box<dyn FnOnce(&mut Batch<'_>) -> Reply + Send>;
+
+/// A commit while it is gathered.
+pub(crate) struct Batch<'a> {
+    state: &'a mut State,
+    limits: Limits,
+    stamp: Stamp,
+    blob: BlobWriter,
+    records: Vec<(Seq, Record)>,
+    /// Why this commit must not be written.
+    broken: Option<String>,
+}
+
+impl Batch<'_> {
+    /// The state, with everything that was taken into this commit.
+    pub(crate) const fn state(&self) -> &State {
+        self.state
+    }
+
+    /// The state, for what is memory only.
+    pub(crate) const fn state_mut(&mut self) -> &mut State {
+        self.state
+    }
+
+    /// Decides a step and applies what it drafts: all of it, or nothing when it is refused.
+    pub(crate) fn step<S: Step>(&mut self, step: S) -> Result<S::Answer, OpError> {
+        if let Some(reason) = self.broken.clone() {
+            return Err(OpError::StorageFailed { reason });
+        }
+        let mut draft = Draft::new(self.state.next(), self.stamp, self.limits);
+        let answer = step.decide(self.state, &mut draft)?;
+        for record in draft.records {
+            let seq = self.state.next();
+            let pushed = self.blob.push(&record).map_err(|error| error.to_string());
+            let applied = pushed.and_then(|()| {
+                let applied = self.state.apply(seq, self.stamp, &record);
+                applied.map_err(|violation| violation.to_string())
+            });
+            if let Err(error) = applied {
+                // A step drafted what the rules forbid. Nothing of this commit may be stored.
+                tracing::error!(%error, record = record.name(), "a step was decided wrongly");
+                self.broken = Some(error);
+                break;
+            }
+            self.records.push((seq, record));
+        }
+        Ok(answer)
+    }
+}
+
+/// The state, its disk, and what a commit needs.
+pub(crate) struct Engine {
+    state: State,
+    disk: Disk,
+    folder: Option<Folder>,
+    limits: Limits,
+    salt: u16,
+    now: Now,
+    pub(crate) observer: Option<Observer>,
+    failed: Option<String>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("next", &self.state.next()).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    pub(crate) fn new(
+        (disk, state): (Disk, State),
+        folder: Option<Folder>,
+        limits: Limits,
+        salt: u16,
+        now: Now,
+    ) -> Self {
+        Self { state, disk, folder, limits, salt, now, observer: None, failed: None }
+    }
+
+    /// Runs one commit: the jobs that `next` gives, which says when it has enough.
+    pub(crate) fn run(&mut self, mut next: impl FnMut(usize) -> Option<Job>) -> usize {
+        let at = (self.now)().max(self.state.at());
+        let stamp = Stamp { at, salt: self.salt };
+        let first = self.state.next();
+        let mut replies: Vec<Reply> = Vec::new();
+        let mut batch = Batch {
+            state: &mut self.state,
+            limits: self.limits,
+            stamp,
+            blob: BlobWriter::new(),
+            records: Vec::new(),
+            broken: self.failed.clone(),
+        };
+        while let Some(job) = next(replies.len()) {
+            replies.push(job(&mut batch));
+        }
+        let Batch { blob, records, broken, .. } = batch;
+        let outcome = self.finish(first, stamp, blob, &records, broken);
+        let count = replies.len();
+        for reply in replies {
+            reply(outcome.clone());
+        }
+        count
+    }
+
+    fn finish(
+        &mut self,
+        first: Seq,
+        stamp: Stamp,
+        blob: BlobWriter,
+        records: &[(Seq, Record)],
+        broken: Option<String>,
+    ) -> Result<(), OpError> {
+        if let Some(reason) = broken {
+            self.failed = Some(reason.clone());
+            return Err(OpError::StorageFailed { reason });
+        }
+        if records.is_empty() {
+            return Ok(());
+        }
+        if let Err(error) = self.disk.commit(first, stamp, blob, &mut self.state) {
+            tracing::error!(%error, "a commit failed; the store takes nothing more");
+            self.failed = Some(error.to_string());
+            return Err(OpError::OutcomeUnknown);
+        }
+        if let Some(observer) = &self.observer {
+            observer(&Committed { stamp, records });
+        }
+        Ok(())
+    }
+
+    /// Tells others that the folder will be free soon.
+    pub(crate) fn closing(&mut self) {
+        if let Some(folder) = &mut self.folder {
+            folder.closing();
+        }
+    }
+
+    /// Writes what checkpoints lack. The store takes nothing more.
+    pub(crate) fn close(&mut self) -> Result<(), OpError> {
+        if let Some(reason) = self.failed.take() {
+            return Err(OpError::StorageFailed { reason });
+        }
+        self.failed = Some("the store is closed".into());
+        self.disk.close(&mut self.state).map_err(|error| {
+            tracing::error!(%error, "the store was not closed cleanly");
+            OpError::StorageFailed { reason: error.to_string() }
+        })
+    }
+}

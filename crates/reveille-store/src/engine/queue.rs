@@ -1,0 +1,181 @@
+//! How requests reach the engine: over a queue and a thread of its own, or at once in the caller.
+//!
+//! The thread gathers: after the first request of a commit it waits until as many have come as the
+//! last time, at most 60 us and at most a quarter of what a sync took lately. Callers that send
+//! again as soon as they are answered then share one sync, instead of waiting for two.
+//!
+//! Without a thread every request is a commit of its own, made in the caller. That is for stores in
+//! memory, where it makes tests deterministic: nothing is left to the scheduler.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use reveille_core::OpError;
+
+use super::{Engine, Job, Observer};
+
+const GATHER: Duration = Duration::from_micros(60);
+/// Requests of one commit, at most: bounds memory and the wait of the first.
+const BATCH: usize = 4096;
+
+/// The way to the engine.
+#[derive(Debug)]
+pub(crate) enum Writer {
+    /// Each request is a commit, made by its caller.
+    Inline(Box<Mutex<Engine>>),
+    /// A thread makes the commits.
+    Thread {
+        /// Where requests wait.
+        queue: Arc<Queue>,
+        /// The thread, until it is joined.
+        thread: Mutex<Option<JoinHandle<Result<(), OpError>>>>,
+    },
+}
+
+#[derive(Default)]
+pub(crate) struct Queue {
+    waiting: Mutex<Waiting>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    jobs: VecDeque<Job>,
+    observer: Option<Observer>,
+    closing: bool,
+    closed: bool,
+}
+
+impl std::fmt::Debug for Queue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Queue").finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    pub(crate) fn threaded(engine: Engine) -> std::io::Result<Self> {
+        let queue = Arc::new(Queue::default());
+        let theirs = Arc::clone(&queue);
+        let thread = std::thread::Builder::new()
+            .name("reveille-store".into())
+            .spawn(move || theirs.serve(engine))?;
+        Ok(Self::Thread { queue, thread: Mutex::new(Some(thread)) })
+    }
+
+    pub(crate) fn inline(engine: Engine) -> Self {
+        Self::Inline(Box::new(Mutex::new(engine)))
+    }
+
+    /// Hands in a request. It is answered in any case: `shutting_down` when the store was closed.
+    pub(crate) fn submit(&self, job: Job) -> bool {
+        match self {
+            Self::Inline(engine) => {
+                let mut job = Some(job);
+                engine.lock().run(|_| job.take());
+                true
+            }
+            Self::Thread { queue, .. } => {
+                let mut waiting = queue.waiting.lock();
+                if waiting.closed {
+                    return false;
+                }
+                waiting.jobs.push_back(job);
+                drop(waiting);
+                queue.arrived.notify_one();
+                true
+            }
+        }
+    }
+
+    pub(crate) fn observe(&self, observer: Observer) {
+        match self {
+            Self::Inline(engine) => engine.lock().observer = Some(observer),
+            Self::Thread { queue, .. } => queue.waiting.lock().observer = Some(observer),
+        }
+    }
+
+    /// Tells others that the folder will be free soon.
+    pub(crate) fn closing(&self) {
+        match self {
+            Self::Inline(engine) => engine.lock().closing(),
+            Self::Thread { queue, .. } => {
+                queue.waiting.lock().closing = true;
+                queue.arrived.notify_one();
+            }
+        }
+    }
+
+    /// Finishes what was handed in and closes the store. The second call changes nothing.
+    pub(crate) fn close(&self) -> Result<(), OpError> {
+        match self {
+            Self::Inline(engine) => engine.lock().close(),
+            Self::Thread { queue, thread } => {
+                queue.waiting.lock().closed = true;
+                queue.arrived.notify_one();
+                let Some(thread) = thread.lock().take() else { return Ok(()) };
+                thread.join().unwrap_or_else(|_| {
+                    Err(OpError::StorageFailed { reason: "the writer's thread panicked".into() })
+                })
+            }
+        }
+    }
+}
+
+impl Queue {
+    #[allow(clippy::disallowed_methods)] // measures the disk: no rule depends on it
+    fn serve(&self, mut engine: Engine) -> Result<(), OpError> {
+        let mut last = 1;
+        let mut sync = Duration::ZERO;
+        while let Some(first) = self.first(&mut engine) {
+            let begun = Instant::now();
+            let patience = GATHER.min(sync / 4);
+            let mut first = Some(first);
+            let mut gathered = begun;
+            last = engine.run(|taken| {
+                gathered = Instant::now();
+                first.take().or_else(|| {
+                    let enough = taken >= last;
+                    let left = patience.saturating_sub(gathered - begun);
+                    self.more(taken, if enough { Duration::ZERO } else { left })
+                })
+            });
+            sync = (sync * 7 + gathered.elapsed()) / 8;
+        }
+        engine.close()
+    }
+
+    /// Waits for the first request of a commit; `None` when the store is closed and all is done.
+    fn first(&self, engine: &mut Engine) -> Option<Job> {
+        let mut waiting = self.waiting.lock();
+        loop {
+            if let Some(observer) = waiting.observer.take() {
+                engine.observer = Some(observer);
+            }
+            if std::mem::take(&mut waiting.closing) {
+                engine.closing();
+            }
+            if let Some(job) = waiting.jobs.pop_front() {
+                return Some(job);
+            }
+            if waiting.closed {
+                return None;
+            }
+            self.arrived.wait(&mut waiting);
+        }
+    }
+
+    /// The next request of the same commit, if one comes soon enough.
+    fn more(&self, taken: usize, patience: Duration) -> Option<Job> {
+        if taken >= BATCH {
+            return None;
+        }
+        let mut waiting = self.waiting.lock();
+        if waiting.jobs.is_empty() && !waiting.closed && patience > Duration::ZERO {
+            self.arrived.wait_for(&mut waiting, patience);
+        }
+        waiting.jobs.pop_front()
+    }
+}

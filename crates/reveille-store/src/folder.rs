@@ -1,0 +1,207 @@
+//! The data folder: one owner at a time, and no store that is taken for an empty one (section 12).
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `lock` | held by the owner's process while it lives; says who that is, and when it is closing |
+//! | `store.redb` | the store; made under another name and moved here when it is whole |
+//! | `FORMAT` | says that there is a store, so that one that is missing or emptied is noticed |
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use redb::Database;
+
+use crate::disk::{Disk, DiskOptions, STORE_FORMAT};
+use crate::error::{DiskError, OpenError};
+
+/// How long a living holder is waited for: a process that was just killed may take a moment to go.
+const LIVING: Duration = Duration::from_millis(500);
+/// How long a holder that says it is closing is waited for.
+const CLOSING: Duration = Duration::from_secs(5);
+const RETRY: Duration = Duration::from_millis(20);
+const CLOSING_WORD: &str = "closing";
+
+/// A data folder that this process owns, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    lock: File,
+}
+
+impl Folder {
+    /// Takes the folder, making it if `create` says so.
+    pub(crate) fn own(path: &Path, create: bool) -> Result<Self, OpenError> {
+        let io = |source| OpenError::Io { path: path.to_owned(), source };
+        if create {
+            fs::create_dir_all(path).map_err(io)?;
+        } else if !path.join("FORMAT").exists() && !path.join("store.redb").exists() {
+            return Err(io(io::Error::new(io::ErrorKind::NotFound, "there is no store")));
+        }
+        let lock_path = path.join("lock");
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let lock = options
+            .open(&lock_path)
+            .map_err(|source| OpenError::Io { path: lock_path.clone(), source })?;
+        let mut folder = Self { path: path.to_owned(), lock };
+        folder.take()?;
+        let holder = format!("process {} ({})", std::process::id(), program());
+        folder.say(&holder).map_err(io)?;
+        Ok(folder)
+    }
+
+    fn take(&mut self) -> Result<(), OpenError> {
+        let mut waited = Duration::ZERO;
+        loop {
+            match self.lock.try_lock() {
+                Ok(()) => return Ok(()),
+                Err(TryLockError::Error(source)) => {
+                    return Err(OpenError::Io { path: self.path.join("lock"), source });
+                }
+                Err(TryLockError::WouldBlock) => {}
+            }
+            let holder = self.holder();
+            let patience = if holder.ends_with(CLOSING_WORD) { CLOSING } else { LIVING };
+            if waited >= patience {
+                return Err(OpenError::AlreadyInUse { path: self.path.clone(), holder });
+            }
+            #[allow(clippy::disallowed_methods)] // nothing tells when a lock becomes free
+            std::thread::sleep(RETRY);
+            waited += RETRY;
+        }
+    }
+
+    fn holder(&mut self) -> String {
+        let mut text = String::new();
+        let read = self.lock.rewind().and_then(|()| {
+            (&self.lock).take(256).read_to_string(&mut text)
+        });
+        match read {
+            Ok(_) if !text.trim().is_empty() => text.trim().to_owned(),
+            _ => "another process".to_owned(),
+        }
+    }
+
+    fn say(&mut self, holder: &str) -> io::Result<()> {
+        self.lock.set_len(0)?;
+        self.lock.rewind()?;
+        self.lock.write_all(holder.as_bytes())
+    }
+
+    /// Tells whoever waits for the folder that it will be free soon.
+    pub(crate) fn closing(&mut self) {
+        let holder = format!("process {}, {CLOSING_WORD}", std::process::id());
+        // Only a courtesy: without it the other one gives up sooner.
+        let _ = self.say(&holder);
+    }
+
+    /// Opens the store in the folder, or makes one if there never was one.
+    pub(crate) fn database(&self, options: DiskOptions) -> Result<Database, OpenError> {
+        let path = self.path.join("store.redb");
+        let marker = self.path.join("FORMAT");
+        let marked = self.marked(&marker)?;
+        let size = fs::metadata(&path).map(|meta| meta.len());
+        match size {
+            Ok(0) => return Err(self.damaged("store.redb is empty")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && marked => {
+                return Err(self.damaged("store.redb is missing"));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.make(&path)?,
+            Err(source) => return Err(OpenError::Io { path, source }),
+            Ok(_) => {}
+        }
+        let database = builder(options)
+            .open(&path)
+            .map_err(|error| self.disk(DiskError::from(error)))?;
+        if !marked {
+            self.write_marker(&marker)?;
+        }
+        Ok(database)
+    }
+
+    fn marked(&self, marker: &Path) -> Result<bool, OpenError> {
+        let text = match fs::read_to_string(marker) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(source) => return Err(OpenError::Io { path: marker.to_owned(), source }),
+        };
+        let format = text.trim().strip_prefix("reveille store ").and_then(|n| n.parse().ok());
+        let Some(found) = format else {
+            return Err(self.damaged(format!("FORMAT says {:?}", text.trim())));
+        };
+        if found > STORE_FORMAT {
+            let path = self.path.clone();
+            return Err(OpenError::NewerFormat { path, found, known: STORE_FORMAT });
+        }
+        Ok(true)
+    }
+
+    /// Makes a store under another name, and moves it into place when it is whole: what stands
+    /// under the right name was a store from the start.
+    fn make(&self, path: &Path) -> Result<(), OpenError> {
+        let io = |source| OpenError::Io { path: path.to_owned(), source };
+        let new = self.path.join("store.redb.new");
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(error)),
+            _ => {}
+        }
+        let database = Database::create(&new).map_err(|error| self.disk(error.into()))?;
+        Disk::initialise(&database).map_err(|error| self.disk(error))?;
+        drop(database);
+        fs::rename(&new, path).map_err(io)?;
+        self.sync().map_err(io)
+    }
+
+    fn write_marker(&self, marker: &Path) -> Result<(), OpenError> {
+        let io = |source| OpenError::Io { path: marker.to_owned(), source };
+        let new = self.path.join("FORMAT.new");
+        let mut file = File::create(&new).map_err(io)?;
+        file.write_all(format!("reveille store {STORE_FORMAT}\n").as_bytes()).map_err(io)?;
+        file.sync_all().map_err(io)?;
+        fs::rename(&new, marker).map_err(io)?;
+        self.sync().map_err(io)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        File::open(&self.path)?.sync_all()
+    }
+
+    fn damaged(&self, what: impl Into<String>) -> OpenError {
+        OpenError::Damaged { path: self.path.clone(), what: what.into() }
+    }
+
+    /// What an error of the disk means for whoever opens the folder.
+    pub(crate) fn disk(&self, error: DiskError) -> OpenError {
+        opening(&self.path, error)
+    }
+}
+
+/// What an error of the disk means for whoever opens a store.
+pub(crate) fn opening(path: &Path, error: DiskError) -> OpenError {
+    match error {
+        DiskError::Storage(error) => match *error {
+            redb::Error::Io(source) => OpenError::Io { path: path.to_owned(), source },
+            error => OpenError::Damaged { path: path.to_owned(), what: error.to_string() },
+        },
+        error => OpenError::Damaged { path: path.to_owned(), what: error.to_string() },
+    }
+}
+
+/// How databases are opened: with a cache that is bounded, and progress when redb must repair.
+pub(crate) fn builder(options: DiskOptions) -> redb::Builder {
+    let mut builder = Database::builder();
+    builder.set_cache_size(options.cache_bytes);
+    builder.set_repair_callback(|session| {
+        tracing::info!(progress = session.progress(), "the store was not closed: redb repairs it");
+    });
+    builder
+}
+
+fn program() -> String {
+    let name = std::env::args_os().next().unwrap_or_default();
+    Path::new(&name).file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

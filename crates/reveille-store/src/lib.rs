@@ -1,0 +1,340 @@
+//! The durable state of Reveille.
+//!
+//! The unit of work is a business step ([`step`]): send, claim, settle, spawn, end a run. A step is
+//! decided against the state and everything already taken into the same commit, written as records
+//! ([`record`]) to one log in redb, and answered when the commit is on the disk (P1). What the store
+//! promises is P1 to P10 as far as they are about state; turns, timers and agents are the runtime's.
+//!
+//! ```
+//! use reveille_core::{Caller, Text};
+//! use reveille_store::step::{actors::CreateSession, send::{Prepared, Send}};
+//! use reveille_store::{Options, Store};
+//!
+//! # futures_executor::block_on(async {
+//! let store = Store::in_memory(Options::default());
+//! let session = store.run(CreateSession { title: "lead".into(), agent: None }).await?;
+//! let message = Prepared::text(Caller::Host, Text::new("look at the failing build"), false)?;
+//! store.run(Send { to: vec![session.main.clone()], message }).await?;
+//! let unread = store.look(move |state| {
+//!     state.find(&session.main).and_then(|n| state.row(n)).map(|row| row.unread().count())
+//! });
+//! assert_eq!(unread.await?, Some(1));
+//! # Ok::<(), reveille_core::OpError>(()) }).unwrap();
+//! ```
+
+pub mod blob;
+pub mod codec;
+mod disk;
+mod engine;
+mod error;
+#[cfg(feature = "test-util")]
+pub mod fault;
+mod folder;
+#[cfg(feature = "test-util")]
+pub mod raw;
+pub mod record;
+pub mod state;
+pub mod step;
+pub mod verify;
+
+use std::future::Future;
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_channel::oneshot;
+use reveille_core::{OpError, Outcome, Seq, Timestamp};
+
+pub use self::disk::{DiskOptions, STORE_FORMAT};
+pub use self::engine::{Committed, Now, Observer};
+pub use self::error::OpenError;
+pub use self::state::{State, Violation};
+
+use self::disk::{Disk, Reader};
+use self::engine::{Engine, Writer};
+use self::error::DiskError;
+use self::folder::{Folder, builder, opening};
+use self::record::Record;
+use self::state::Wait;
+use self::step::wait::{GiveBack, WaitAnswer, WaitFor};
+use self::step::{Limits, Step, Token};
+
+/// How a store is opened.
+#[derive(Clone)]
+pub struct Options {
+    /// The limits it keeps to.
+    pub limits: Limits,
+    /// How it uses its file.
+    pub disk: DiskOptions,
+    /// Gives the moment of each commit.
+    pub now: Now,
+    /// What distinguishes the ids of this start of the store from those of others.
+    pub salt: u16,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("limits", &self.limits)
+            .field("disk", &self.disk)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The contract's limits, the system's clock, a salt of this process's own.
+impl Default for Options {
+    fn default() -> Self {
+        use std::hash::{BuildHasher as _, RandomState};
+        let salt = RandomState::new().hash_one(std::process::id());
+        Self {
+            limits: Limits::default(),
+            disk: DiskOptions::default(),
+            now: Arc::new(system_now),
+            salt: u16::try_from(salt % (1 << 16)).unwrap_or(0),
+        }
+    }
+}
+
+/// The wall clock of this machine.
+#[allow(clippy::disallowed_methods)] // the default of `Options::now`; everything else is given one
+fn system_now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let millis = since.unwrap_or_default().as_millis();
+    Timestamp::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+}
+
+/// A store. Clones are handles on the same one; it is closed when the last is dropped.
+#[derive(Debug, Clone)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    writer: Writer,
+    reader: Arc<Reader>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Closing twice changes nothing; what is not checkpointed is replayed at the next start.
+        let _ = self.writer.close();
+    }
+}
+
+impl Store {
+    /// Opens the store in a data folder, making both if there are none.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`]: the folder is in use, damaged, of a newer format, or not accessible.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, OpenError> {
+        Self::open_folder(path.as_ref(), options, true)
+    }
+
+    /// Opens the store in a data folder that must have one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open`], and when there is none.
+    pub fn open_existing(path: impl AsRef<Path>, options: Options) -> Result<Self, OpenError> {
+        Self::open_folder(path.as_ref(), options, false)
+    }
+
+    fn open_folder(path: &Path, options: Options, create: bool) -> Result<Self, OpenError> {
+        let folder = Folder::own(path, create)?;
+        let database = folder.database(options.disk)?;
+        let loaded = Disk::load(database, options.disk).map_err(|error| folder.disk(error))?;
+        Self::start(path, loaded, Some(folder), options, true)
+    }
+
+    /// A store in memory. Every step is a commit, made in the caller: nothing is left to chance.
+    ///
+    /// # Panics
+    ///
+    /// Never: memory takes what redb writes.
+    #[must_use]
+    #[allow(clippy::expect_used)] // an in-memory backend has no way to fail
+    pub fn in_memory(options: Options) -> Self {
+        Self::on_backend(redb::backends::InMemoryBackend::new(), options, false)
+            .expect("memory takes what redb writes")
+    }
+
+    /// A store on a storage backend of redb's: for tests that make storage fail.
+    fn on_backend(
+        backend: impl redb::StorageBackend,
+        options: Options,
+        threaded: bool,
+    ) -> Result<Self, OpenError> {
+        let path = Path::new("memory");
+        let load = || {
+            let database = builder(options.disk).create_with_backend(backend)?;
+            if disk::begin_read(&database)?.list_tables()?.next().is_none() {
+                Disk::initialise(&database)?;
+            }
+            Disk::load(database, options.disk)
+        };
+        let loaded = load().map_err(|error: DiskError| opening(path, error))?;
+        Self::start(path, loaded, None, options, threaded)
+    }
+
+    fn start(
+        path: &Path,
+        loaded: (Disk, State),
+        folder: Option<Folder>,
+        options: Options,
+        threaded: bool,
+    ) -> Result<Self, OpenError> {
+        let reader = loaded.0.reader();
+        let engine = Engine::new(loaded, folder, options.limits, options.salt, options.now);
+        let writer = if threaded {
+            Writer::threaded(engine)
+                .map_err(|source| OpenError::Io { path: path.to_owned(), source })?
+        } else {
+            Writer::inline(engine)
+        };
+        Ok(Self { shared: Arc::new(Shared { writer, reader }) })
+    }
+
+    /// Runs a step; it is durable when this answers Ok (P1).
+    ///
+    /// # Errors
+    ///
+    /// What the step refuses; `outcome_unknown` when its commit failed; `storage_failed` when an
+    /// earlier one did; `shutting_down` when the store is closed.
+    pub fn run<S: Step>(&self, step: S) -> impl Future<Output = Result<S::Answer, OpError>> + use<S> {
+        self.submit(move |batch| batch.step(step))
+    }
+
+    /// Looks at the state as of the latest commit.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::run`].
+    pub fn look<T, F>(&self, look: F) -> impl Future<Output = Result<T, OpError>> + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnOnce(&State) -> T + Send + 'static,
+    {
+        self.submit(move |batch| Ok(look(batch.state())))
+    }
+
+    /// Waits inside a turn: [`WaitFor`]; while the run is open, the wait is registered, so that the
+    /// commit of the outcome hands over its notice.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::run`]; `would_deadlock` when the wait would close a cycle.
+    pub fn wait_for(
+        &self,
+        wait: WaitFor,
+    ) -> impl Future<Output = Result<WaitAnswer, OpError>> + use<> {
+        let token = wait.token;
+        self.submit(move |batch| {
+            let answer = batch.step(wait)?;
+            if let WaitAnswer::Open { target, run } = answer {
+                let waits = batch.state_mut().waits.entry(token.actor).or_default();
+                waits.retain(|wait| wait.turn == token.turn && wait.target != target);
+                waits.push(Wait { turn: token.turn, target, run: run.seq() });
+            }
+            Ok(answer)
+        })
+    }
+
+    /// Ends a wait that did not return: its registration goes, and what it collected is given back.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::run`].
+    pub fn stop_waiting(
+        &self,
+        wait: GiveBack,
+    ) -> impl Future<Output = Result<(), OpError>> + use<> {
+        let Token { actor, turn, .. } = wait.token;
+        let target = wait.target.clone();
+        self.submit(move |batch| {
+            let target = batch.state().find(&target);
+            if let Some(waits) = batch.state_mut().waits.get_mut(&actor) {
+                waits.retain(|wait| wait.turn == turn && Some(wait.target) != target);
+            }
+            batch.step(wait)
+        })
+    }
+
+    fn submit<T, F>(&self, work: F) -> impl Future<Output = Result<T, OpError>> + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut engine::Batch<'_>) -> Result<T, OpError> + Send + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        let accepted = self.shared.writer.submit(Box::new(move |batch| {
+            let answer = work(batch);
+            Box::new(move |committed| {
+                // Whoever asked may have gone; the step is done all the same.
+                let _ = sender.send(committed.and(answer));
+            })
+        }));
+        async move {
+            if !accepted {
+                return Err(OpError::ShuttingDown);
+            }
+            receiver.await.unwrap_or(Err(OpError::ShuttingDown))
+        }
+    }
+
+    /// Calls `observer` after each commit, in the order of commits.
+    pub fn observe(&self, observer: Observer) {
+        self.shared.writer.observe(observer);
+    }
+
+    /// The records with these numbers, if all of them are in memory: does not touch the disk.
+    ///
+    /// # Errors
+    ///
+    /// `storage_failed` when one is damaged.
+    pub fn recent(&self, seqs: &[Seq]) -> Result<Option<Vec<(reveille_core::id::Stamp, Record)>>, OpError> {
+        self.shared.reader.recent(seqs).map_err(|error| storage(&error))
+    }
+
+    /// The records with these numbers, each or `None`. Reads the file: may block.
+    ///
+    /// # Errors
+    ///
+    /// `storage_failed` when the storage fails or a record is damaged; never "not there" (P2).
+    pub fn records(
+        &self,
+        seqs: &[Seq],
+    ) -> Result<Vec<Option<(reveille_core::id::Stamp, Record)>>, OpError> {
+        self.shared.reader.read(seqs).map_err(|error| storage(&error))
+    }
+
+    /// The outcome that a record holds. Reads the file: may block.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::records`]; `unknown_id` when the record is no outcome or has left the store.
+    pub fn outcome(&self, seq: Seq) -> Result<Outcome, OpError> {
+        match self.records(&[seq])?.pop().flatten() {
+            Some((_, Record::RunEnded(ended))) => Ok(ended.outcome),
+            _ => Err(OpError::UnknownId { id: format!("outcome {seq}") }),
+        }
+    }
+
+    /// Tells whoever waits for the data folder that it will be free soon.
+    pub fn closing(&self) {
+        self.shared.writer.closing();
+    }
+
+    /// Finishes what was handed in, writes a checkpoint, and closes. Later steps are refused. May
+    /// block for as long as the disk takes.
+    ///
+    /// # Errors
+    ///
+    /// `storage_failed` when the store failed before, or now; nothing accepted is lost by that.
+    pub fn close(&self) -> Result<(), OpError> {
+        self.shared.writer.close()
+    }
+}
+
+fn storage(error: &DiskError) -> OpError {
+    OpError::StorageFailed { reason: error.to_string() }
+}

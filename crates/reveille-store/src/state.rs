@@ -1,0 +1,280 @@
+//! The state of a store: what applying its records in order gives.
+//!
+//! Rows, one per actor, hold everything that is promised; the rest is derived from them and never
+//! written. `apply` is the only way in, for the writer and for replay alike (decision 5 of the
+//! architecture), and refuses a record that the state does not allow, naming the promise: so a log
+//! that was tampered with is found by replaying it.
+//!
+//! A row that comes from a checkpoint says up to which record it is complete (`as_of`); replay
+//! passes over those, row by row, so that no change is made twice.
+
+mod counters;
+mod moves;
+pub mod row;
+
+use std::collections::{HashMap, HashSet};
+
+use reveille_core::id::Stamp;
+use reveille_core::{ActorName, Address, AgentName, RunId, Seq, SessionId, Timestamp};
+
+use self::counters::Counters;
+use self::row::{Mail, Row};
+use crate::record::{Created, Number, Record};
+
+/// A record that the state does not allow, or a state that promises do not allow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{promise} is violated by record {record}: {what}")]
+pub struct Violation {
+    /// The promise of the contract.
+    pub promise: &'static str,
+    /// The number of the record.
+    pub record: Seq,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// A promise and what violates it, before the record is known.
+pub(crate) type Broken = (&'static str, String);
+
+/// A wait inside a turn: memory only, it ends with the turn at the latest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub(crate) turn: Seq,
+    pub(crate) target: Number,
+    pub(crate) run: Seq,
+}
+
+/// The state of a store.
+#[derive(Debug, Default)]
+pub struct State {
+    next: Seq,
+    incarnation: u64,
+    at: Timestamp,
+    rows: Vec<Row>,
+    addresses: HashMap<Address, Number>,
+    keys: HashMap<(Number, String), Number>,
+    names: HashMap<(SessionId, AgentName), u32>,
+    pub(crate) counters: Counters,
+    pub(crate) waits: HashMap<Number, Vec<Wait>>,
+    /// The rows that differ from their checkpoint.
+    pub(crate) dirty: HashSet<Number>,
+    /// Whether the derived parts are kept up to date; not during replay.
+    derived: bool,
+}
+
+impl State {
+    /// An empty state, or one that begins with checkpointed rows. Records from `next` on are
+    /// applied to it; then [`State::derive`] completes it.
+    pub(crate) fn new(rows: Vec<Row>, next: Seq, incarnation: u64, at: Timestamp) -> Self {
+        Self { next, incarnation, at, rows, ..Self::default() }
+    }
+
+    /// The number of the next record.
+    #[must_use]
+    pub const fn next(&self) -> Seq {
+        self.next
+    }
+
+    /// Counts the starts of this store.
+    #[must_use]
+    pub const fn incarnation(&self) -> u64 {
+        self.incarnation
+    }
+
+    /// When the latest record was committed.
+    #[must_use]
+    pub const fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    /// An actor's row.
+    #[must_use]
+    pub fn row(&self, actor: Number) -> Option<&Row> {
+        self.rows.get(actor as usize)
+    }
+
+    /// All rows, by number.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The number of the actor with this address.
+    #[must_use]
+    pub fn find(&self, address: &Address) -> Option<Number> {
+        self.addresses.get(address).copied()
+    }
+
+    /// The worker that this parent spawned under this key.
+    pub(crate) fn keyed(&self, parent: Number, key: &str) -> Option<Number> {
+        self.keys.get(&(parent, key.to_owned())).copied()
+    }
+
+    /// The number that the next actor will have.
+    pub(crate) fn next_number(&self) -> Number {
+        Number::try_from(self.rows.len()).unwrap_or(Number::MAX)
+    }
+
+    /// The name of the next subagent of this session that runs this agent.
+    pub(crate) fn next_name(&self, session: SessionId, agent: &AgentName) -> ActorName {
+        let mut n = self.names.get(&(session, agent.clone())).copied().unwrap_or(0) + 1;
+        loop {
+            // Another agent may be called `<agent>-<n>`; the name then belongs to its actor.
+            let name = ActorName::numbered(agent, n);
+            if !self.addresses.contains_key(&Address::new(session, name.clone())) {
+                return name;
+            }
+            n += 1;
+        }
+    }
+
+    /// The actor without a parent at the top of this one's tree, and how deep this one is.
+    pub(crate) fn root(&self, actor: Number) -> (Number, u32) {
+        let (mut root, mut depth) = (actor, 0);
+        while let Some(parent) = self.row(root).and_then(|row| row.parent) {
+            (root, depth) = (parent, depth + 1);
+        }
+        (root, depth)
+    }
+
+    /// Applies a record.
+    pub(crate) fn apply(
+        &mut self,
+        seq: Seq,
+        stamp: Stamp,
+        record: &Record,
+    ) -> Result<(), Violation> {
+        let violated = |(promise, what): Broken| Violation { promise, record: seq, what };
+        if seq != self.next {
+            return Err(violated(("P8", format!("record {} was expected", self.next))));
+        }
+        if stamp.at < self.at {
+            return Err(violated(("P8", "its time is before that of the record before".into())));
+        }
+        self.change(seq, stamp, record).map_err(violated)?;
+        self.next = seq.next();
+        self.at = stamp.at;
+        Ok(())
+    }
+
+    fn change(&mut self, seq: Seq, stamp: Stamp, record: &Record) -> Result<(), Broken> {
+        match record {
+            Record::Opened(opened) if opened.incarnation <= self.incarnation => {
+                Err(("P9", format!("incarnation {} was there already", opened.incarnation)))
+            }
+            Record::Opened(opened) => {
+                self.incarnation = opened.incarnation;
+                self.waits.clear();
+                Ok(())
+            }
+            Record::Created(created) => self.create(seq, stamp, created),
+            Record::Sent(sent) => {
+                let mail = Mail::new(seq, stamp.at, sent);
+                sent.to.iter().try_for_each(|&to| self.on(to, seq, |row| row.receive(mail)))
+            }
+            Record::Queued(queued) => {
+                let run = RunId::new(seq, stamp);
+                self.on(queued.actor, seq, |row| row.queue(run, queued, stamp.at))
+            }
+            Record::Claimed(claimed) => {
+                self.on(claimed.actor, seq, |row| row.claim(seq, stamp, claimed))
+            }
+            Record::Offered(offered) => {
+                self.on(offered.actor, seq, |row| row.offer(seq, offered))
+            }
+            Record::TurnEnded(ended) => self.on(ended.actor, seq, |row| row.end_turn(ended.turn)),
+            Record::TurnFailed(failed) => self.on(failed.actor, seq, |row| row.fail_turn(failed)),
+            Record::Settled(settled) => {
+                self.on(settled.actor, seq, |row| row.settle(&settled.messages))
+            }
+            Record::Released(released) => {
+                self.on(released.actor, seq, |row| row.release(&released.messages))
+            }
+            Record::Dead(dead) => {
+                self.on(dead.actor, seq, |row| row.bury(&dead.messages, &dead.reason))
+            }
+            Record::RunEnded(ended) => self.on(ended.actor, seq, |row| row.end_run(seq, ended)),
+            Record::Stalled(stalled) => {
+                self.on(stalled.actor, seq, |row| row.stall(stalled.run, true))
+            }
+            Record::Rearmed(rearmed) => {
+                self.on(rearmed.actor, seq, |row| row.stall(rearmed.run, false))
+            }
+        }
+    }
+
+    /// Changes one row, and what is derived from it.
+    fn on(
+        &mut self,
+        actor: Number,
+        seq: Seq,
+        change: impl FnOnce(&mut Row) -> Result<(), Broken>,
+    ) -> Result<(), Broken> {
+        let (root, _) = self.root(actor);
+        let row = self
+            .rows
+            .get_mut(actor as usize)
+            .ok_or_else(|| ("P2", format!("there is no actor {actor}")))?;
+        if seq <= row.as_of {
+            return Ok(());
+        }
+        let before = row.counted();
+        change(row)?;
+        self.dirty.insert(actor);
+        if self.derived {
+            self.counters.change(row.parent, root, before, row.counted());
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, seq: Seq, stamp: Stamp, created: &Created) -> Result<(), Broken> {
+        let row = Row::new(seq, stamp, created);
+        if created.actor != self.next_number() {
+            // A row from a checkpoint, met again in the log.
+            return match self.row(created.actor) {
+                Some(old) if old.as_of >= seq && old.address == row.address => Ok(()),
+                _ => Err(("P2", format!("actor {} is not the next one", created.actor))),
+            };
+        }
+        if created.parent.is_some_and(|parent| parent >= created.actor) {
+            return Err(("P2", format!("actor {} has a parent that is not there", created.actor)));
+        }
+        if self.derived {
+            self.index(created.actor, &row);
+        }
+        self.rows.push(row);
+        self.dirty.insert(created.actor);
+        Ok(())
+    }
+
+    /// Enters a row into the indexes that only grow.
+    fn index(&mut self, actor: Number, row: &Row) {
+        self.addresses.insert(row.address.clone(), actor);
+        if let Some((parent, key)) = row.parent.zip(row.key.clone()) {
+            self.keys.insert((parent, key), actor);
+        }
+        if let (Some(agent), Some(parent)) = (&row.agent, row.parent) {
+            *self.names.entry((row.address.session(), agent.clone())).or_default() += 1;
+            let (root, _) = self.root(parent);
+            self.counters.spawned(parent, root, row.created);
+        }
+    }
+
+    /// Computes everything that is derived, once replay is over.
+    pub(crate) fn derive(&mut self) -> Result<(), Violation> {
+        let rows = std::mem::take(&mut self.rows);
+        for row in rows {
+            let actor = self.next_number();
+            self.index(actor, &row);
+            let root = row.parent.map_or(actor, |parent| self.root(parent).0);
+            self.counters.change(row.parent, root, row::Counted::default(), row.counted());
+            self.rows.push(row);
+        }
+        self.derived = true;
+        if self.addresses.len() == self.rows.len() {
+            return Ok(());
+        }
+        let what = "two actors have one address".into();
+        Err(Violation { promise: "P2", record: self.next, what })
+    }
+}
