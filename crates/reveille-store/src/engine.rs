@@ -27,6 +27,23 @@ pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 /// Is called after each commit, before anybody is answered. It must not call the store.
 pub type Observer = Arc<dyn Fn(&Committed<'_>) + Send + Sync>;
 
+/// What the runtime on a store decides.
+#[derive(Clone)]
+pub struct Setup {
+    /// The limits that the store keeps to.
+    pub limits: Limits,
+    /// Gives the moment of each commit.
+    pub now: Now,
+    /// Is called after each commit, in their order.
+    pub observer: Option<Observer>,
+}
+
+impl std::fmt::Debug for Setup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Setup").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
 /// A commit that is on the disk.
 #[derive(Debug, Clone, Copy)]
 pub struct Committed<'a> {
@@ -94,10 +111,8 @@ pub(crate) struct Engine {
     state: State,
     disk: Disk,
     folder: Option<Folder>,
-    limits: Limits,
+    pub(crate) setup: Setup,
     salt: u16,
-    now: Now,
-    pub(crate) observer: Option<Observer>,
     failed: Option<String>,
 }
 
@@ -111,22 +126,21 @@ impl Engine {
     pub(crate) fn new(
         (disk, state): (Disk, State),
         folder: Option<Folder>,
-        limits: Limits,
+        setup: Setup,
         salt: u16,
-        now: Now,
     ) -> Self {
-        Self { state, disk, folder, limits, salt, now, observer: None, failed: None }
+        Self { state, disk, folder, setup, salt, failed: None }
     }
 
     /// Runs one commit: the jobs that `next` gives, which says when it has enough.
     pub(crate) fn run(&mut self, mut next: impl FnMut(usize) -> Option<Job>) -> usize {
-        let at = (self.now)().max(self.state.at());
+        let at = (self.setup.now)().max(self.state.at());
         let stamp = Stamp { at, salt: self.salt };
         let first = self.state.next();
         let mut replies: Vec<Reply> = Vec::new();
         let mut batch = Batch {
             state: &mut self.state,
-            limits: self.limits,
+            limits: self.setup.limits,
             stamp,
             blob: BlobWriter::new(),
             records: Vec::new(),
@@ -164,7 +178,7 @@ impl Engine {
             self.failed = Some(error.to_string());
             return Err(OpError::OutcomeUnknown);
         }
-        if let Some(observer) = &self.observer {
+        if let Some(observer) = &self.setup.observer {
             observer(&Committed { stamp, records });
         }
         Ok(())

@@ -8,10 +8,10 @@
 //! ```
 //! use reveille_core::{Caller, Text};
 //! use reveille_store::step::{actors::CreateSession, send::{Prepared, Send}};
-//! use reveille_store::{Options, Store};
+//! use reveille_store::Store;
 //!
 //! # futures_executor::block_on(async {
-//! let store = Store::in_memory(Options::default());
+//! let store = Store::in_memory();
 //! let session = store.run(CreateSession { title: "lead".into(), agent: None }).await?;
 //! let message = Prepared::text(Caller::Host, Text::new("look at the failing build"), false)?;
 //! store.run(Send { to: vec![session.main.clone()], message }).await?;
@@ -45,7 +45,7 @@ use futures_channel::oneshot;
 use reveille_core::{OpError, Outcome, Seq, Timestamp};
 
 pub use self::disk::{DiskOptions, STORE_FORMAT};
-pub use self::engine::{Committed, Now, Observer};
+pub use self::engine::{Committed, Now, Observer, Setup};
 pub use self::error::OpenError;
 pub use self::state::{State, Violation};
 
@@ -121,30 +121,30 @@ impl Drop for Shared {
     }
 }
 
-impl Store {
+impl Options {
     /// Opens the store in a data folder, making both if there are none.
     ///
     /// # Errors
     ///
     /// [`OpenError`]: the folder is in use, damaged, of a newer format, or not accessible.
-    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, OpenError> {
-        Self::open_folder(path.as_ref(), options, true)
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Store, OpenError> {
+        self.open_folder(path.as_ref(), true)
     }
 
     /// Opens the store in a data folder that must have one.
     ///
     /// # Errors
     ///
-    /// As [`Store::open`], and when there is none.
-    pub fn open_existing(path: impl AsRef<Path>, options: Options) -> Result<Self, OpenError> {
-        Self::open_folder(path.as_ref(), options, false)
+    /// As [`Options::open`], and when there is none.
+    pub fn open_existing(self, path: impl AsRef<Path>) -> Result<Store, OpenError> {
+        self.open_folder(path.as_ref(), false)
     }
 
-    fn open_folder(path: &Path, options: Options, create: bool) -> Result<Self, OpenError> {
+    fn open_folder(self, path: &Path, create: bool) -> Result<Store, OpenError> {
         let folder = Folder::own(path, create)?;
-        let database = folder.database(options.disk)?;
-        let loaded = Disk::load(database, options.disk).map_err(|error| folder.disk(error))?;
-        Self::start(path, loaded, Some(folder), options, true)
+        let database = folder.database(self.disk)?;
+        let loaded = Disk::load(database, self.disk).map_err(|error| folder.disk(error))?;
+        self.start(path, loaded, Some(folder), true)
     }
 
     /// A store in memory. Every step is a commit, made in the caller: nothing is left to chance.
@@ -154,45 +154,63 @@ impl Store {
     /// Never: memory takes what redb writes.
     #[must_use]
     #[allow(clippy::expect_used)] // an in-memory backend has no way to fail
-    pub fn in_memory(options: Options) -> Self {
-        Self::on_backend(redb::backends::InMemoryBackend::new(), options, false)
+    pub fn in_memory(self) -> Store {
+        self.on_backend(redb::backends::InMemoryBackend::new(), false)
             .expect("memory takes what redb writes")
     }
 
-    /// A store on a storage backend of redb's: for tests that make storage fail.
+    /// A store on a storage backend of redb's; with `threaded`, commits have a thread of their own.
     fn on_backend(
+        self,
         backend: impl redb::StorageBackend,
-        options: Options,
         threaded: bool,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Store, OpenError> {
         let path = Path::new("memory");
         let load = || {
-            let database = builder(options.disk).create_with_backend(backend)?;
+            let database = builder(self.disk).create_with_backend(backend)?;
             if disk::begin_read(&database)?.list_tables()?.next().is_none() {
                 Disk::initialise(&database)?;
             }
-            Disk::load(database, options.disk)
+            Disk::load(database, self.disk)
         };
         let loaded = load().map_err(|error: DiskError| opening(path, error))?;
-        Self::start(path, loaded, None, options, threaded)
+        self.start(path, loaded, None, threaded)
     }
 
     fn start(
+        self,
         path: &Path,
         loaded: (Disk, State),
         folder: Option<Folder>,
-        options: Options,
         threaded: bool,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Store, OpenError> {
         let reader = loaded.0.reader();
-        let engine = Engine::new(loaded, folder, options.limits, options.salt, options.now);
+        let setup = Setup { limits: self.limits, now: self.now, observer: None };
+        let engine = Engine::new(loaded, folder, setup, self.salt);
         let writer = if threaded {
             Writer::threaded(engine)
                 .map_err(|source| OpenError::Io { path: path.to_owned(), source })?
         } else {
             Writer::inline(engine)
         };
-        Ok(Self { shared: Arc::new(Shared { writer, reader }) })
+        Ok(Store { shared: Arc::new(Shared { writer, reader }) })
+    }
+}
+
+impl Store {
+    /// Opens the store in a data folder, making both if there are none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Options::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Options::default().open(path)
+    }
+
+    /// A store in memory, gone when it is dropped.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Options::default().in_memory()
     }
 
     /// Runs a step; it is durable when this answers Ok (P1).
@@ -281,9 +299,9 @@ impl Store {
         }
     }
 
-    /// Calls `observer` after each commit, in the order of commits.
-    pub fn observe(&self, observer: Observer) {
-        self.shared.writer.observe(observer);
+    /// Sets what the runtime on this store decides, from the next commit on.
+    pub fn configure(&self, setup: Setup) {
+        self.shared.writer.configure(setup);
     }
 
     /// The records with these numbers, if all of them are in memory: does not touch the disk.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use reveille_core::OpError;
 
-use super::{Engine, Job, Observer};
+use super::{Engine, Job, Setup};
 
 const GATHER: Duration = Duration::from_micros(60);
 /// Requests of one commit, at most: bounds memory and the wait of the first.
@@ -44,7 +44,7 @@ pub(crate) struct Queue {
 #[derive(Default)]
 struct Waiting {
     jobs: VecDeque<Job>,
-    observer: Option<Observer>,
+    setup: Option<Setup>,
     closing: bool,
     closed: bool,
 }
@@ -90,10 +90,11 @@ impl Writer {
         }
     }
 
-    pub(crate) fn observe(&self, observer: Observer) {
+    /// Takes effect from the next commit on.
+    pub(crate) fn configure(&self, setup: Setup) {
         match self {
-            Self::Inline(engine) => engine.lock().observer = Some(observer),
-            Self::Thread { queue, .. } => queue.waiting.lock().observer = Some(observer),
+            Self::Inline(engine) => engine.lock().setup = setup,
+            Self::Thread { queue, .. } => queue.waiting.lock().setup = Some(setup),
         }
     }
 
@@ -151,8 +152,8 @@ impl Queue {
     fn first(&self, engine: &mut Engine) -> Option<Job> {
         let mut waiting = self.waiting.lock();
         loop {
-            if let Some(observer) = waiting.observer.take() {
-                engine.observer = Some(observer);
+            if let Some(setup) = waiting.setup.take() {
+                engine.setup = setup;
             }
             if std::mem::take(&mut waiting.closing) {
                 engine.closing();

@@ -1,0 +1,225 @@
+//! The hub: what all parts of a runtime share, and how a commit reaches those it concerns.
+//!
+//! After each commit the store calls [`Hub::committed`], on its own thread. Bodies do not travel
+//! here: an actor gets the hint "look again", at most one at a time, and whoever waits for a run
+//! looks again too (decision 2). A hint that is lost only delays: everybody who looks asks the
+//! store (P5).
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use backon::{BackoffBuilder as _, ExponentialBuilder};
+use parking_lot::{Mutex, RwLock};
+use ractor::ActorRef;
+use reveille_core::{AgentName, OpError};
+use reveille_store::record::{Number, Record};
+use reveille_store::{Committed, Store};
+use tokio::sync::{oneshot, watch};
+
+use crate::agent::AgentSpec;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::pulse::Pulse;
+use crate::resident;
+use crate::root;
+use crate::slots::Slots;
+use crate::watchdog;
+
+/// What is done by a runtime at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Turns start.
+    Running,
+    /// No turn starts any more.
+    Closing,
+}
+
+/// The way to a resident actor.
+#[derive(Debug, Clone)]
+pub(crate) struct Resident {
+    pub(crate) actor: ActorRef<resident::Message>,
+    hinted: Arc<AtomicBool>,
+}
+
+impl Resident {
+    pub(crate) const fn new(
+        actor: ActorRef<resident::Message>,
+        hinted: Arc<AtomicBool>,
+    ) -> Self {
+        Self { actor, hinted }
+    }
+
+    /// "Look again", unless that is on its way already.
+    fn hint(&self) {
+        if !self.hinted.swap(true, Ordering::AcqRel) {
+            // An actor that is gone needs no hint: the one that takes its place looks first.
+            let _ = self.actor.cast(resident::Message::Look);
+        }
+    }
+}
+
+/// What all parts of a runtime share.
+pub(crate) struct Hub {
+    pub(crate) store: Store,
+    pub(crate) config: Config,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) slots: Slots,
+    agents: RwLock<HashMap<AgentName, AgentSpec>>,
+    residents: RwLock<HashMap<Number, Resident>>,
+    /// The turns that are under way, for the watchdog.
+    pub(crate) turns: Mutex<HashMap<Number, Arc<Pulse>>>,
+    /// Who waits for the end of an actor's run.
+    waiters: Mutex<HashMap<Number, Vec<oneshot::Sender<()>>>>,
+    /// Counts commits, for those who wait for a state and not for one actor.
+    commits: watch::Sender<u64>,
+    phase: watch::Sender<Phase>,
+    pub(crate) root: OnceLock<ActorRef<root::Message>>,
+    pub(crate) watchdog: OnceLock<ActorRef<watchdog::Message>>,
+    stale_wakes: AtomicU64,
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hub").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+impl Hub {
+    pub(crate) fn new(
+        store: Store,
+        config: Config,
+        clock: Arc<Clock>,
+        agents: HashMap<AgentName, AgentSpec>,
+    ) -> Self {
+        Self {
+            slots: Slots::new(config.slots),
+            store,
+            config,
+            clock,
+            agents: RwLock::new(agents),
+            residents: RwLock::default(),
+            turns: Mutex::default(),
+            waiters: Mutex::default(),
+            commits: watch::Sender::new(0),
+            phase: watch::Sender::new(Phase::Running),
+            root: OnceLock::new(),
+            watchdog: OnceLock::new(),
+            stale_wakes: AtomicU64::new(0),
+        }
+    }
+
+    /// Tells of a commit: called by the store, in the order of commits.
+    pub(crate) fn committed(&self, commit: &Committed<'_>) {
+        for (_, record) in commit.records {
+            match record {
+                Record::Sent(sent) => sent.to.iter().for_each(|&to| self.touch(to)),
+                Record::Queued(queued) => self.touch(queued.actor),
+                Record::Released(released) => self.touch(released.actor),
+                Record::RunEnded(ended) => {
+                    self.touch(ended.actor);
+                    let waiters = self.waiters.lock().remove(&ended.actor);
+                    for waiter in waiters.into_iter().flatten() {
+                        // Whoever stopped waiting is not there any more.
+                        let _ = waiter.send(());
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.commits.send_modify(|commits| *commits += 1);
+    }
+
+    /// Hints at an actor; one that is not resident becomes so.
+    pub(crate) fn touch(&self, actor: Number) {
+        let resident = self.residents.read().get(&actor).cloned();
+        match (resident, self.root.get()) {
+            (Some(resident), _) => resident.hint(),
+            // During recovery there is no root yet; it looks at everybody when it starts.
+            (None, Some(root)) => drop(root.cast(root::Message::Wake(actor))),
+            (None, None) => {}
+        }
+    }
+
+    pub(crate) fn resident(&self, actor: Number) -> Option<Resident> {
+        self.residents.read().get(&actor).cloned()
+    }
+
+    pub(crate) fn residents(&self) -> Vec<Resident> {
+        self.residents.read().values().cloned().collect()
+    }
+
+    pub(crate) fn settle_in(&self, actor: Number, resident: Resident) {
+        self.residents.write().insert(actor, resident);
+    }
+
+    pub(crate) fn move_out(&self, actor: Number) {
+        self.residents.write().remove(&actor);
+    }
+
+    pub(crate) fn agent(&self, name: &AgentName) -> Option<AgentSpec> {
+        self.agents.read().get(name).cloned()
+    }
+
+    pub(crate) fn register(&self, name: AgentName, spec: AgentSpec) {
+        self.agents.write().insert(name, spec);
+        self.residents().iter().for_each(Resident::hint);
+    }
+
+    /// Ends at the next end of a run of this actor.
+    pub(crate) fn next_end(&self, actor: Number) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        let mut waiters = self.waiters.lock();
+        let waiters = waiters.entry(actor).or_default();
+        waiters.retain(|waiter| !waiter.is_closed());
+        waiters.push(sender);
+        receiver
+    }
+
+    pub(crate) fn commits(&self) -> watch::Receiver<u64> {
+        self.commits.subscribe()
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        *self.phase.borrow()
+    }
+
+    pub(crate) fn set_phase(&self, phase: Phase) {
+        self.phase.send_replace(phase);
+    }
+
+    /// Refuses new work once the runtime closes.
+    pub(crate) fn open(&self) -> Result<(), OpError> {
+        match self.phase() {
+            Phase::Running => Ok(()),
+            Phase::Closing => Err(OpError::ShuttingDown),
+        }
+    }
+
+    /// A claim that found nothing to wake for (W2).
+    pub(crate) fn stale_wake(&self) {
+        self.stale_wakes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stale_wakes(&self) -> u64 {
+        self.stale_wakes.load(Ordering::Relaxed)
+    }
+
+    /// The delay before what failed at its `attempt`-th attempt may be offered again.
+    pub(crate) fn back_off(&self, attempt: u32) -> Duration {
+        let (min, max) = self.config.backoff;
+        let delays = ExponentialBuilder::default()
+            .with_factor(2.0)
+            .with_min_delay(min)
+            .with_max_delay(max)
+            .without_max_times()
+            .with_jitter();
+        let delays = match self.config.jitter_seed {
+            Some(seed) => delays.with_jitter_seed(seed.wrapping_add(u64::from(attempt))),
+            None => delays,
+        };
+        let nth = attempt.saturating_sub(1).min(16) as usize;
+        delays.build().nth(nth).unwrap_or(max).min(max)
+    }
+}

@@ -1,0 +1,69 @@
+//! Reveille: a runtime for programs that host agent sessions.
+//!
+//! Every session is a supervised actor whose mailbox is durable. Workers run in the background and
+//! tell how they ended; any number of reasons to wake an actor become one injection per window; a
+//! restart forgets nothing. What is promised is numbered in `docs/contract.md`.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use reveille::{
+//!     Agent, AgentSpec, Injection, Message, NewAgent, Runtime, SessionSpec, Spawn, Store, Turn,
+//!     TurnError, TurnReport,
+//! };
+//!
+//! struct Reviewer;
+//!
+//! impl Agent for Reviewer {
+//!     async fn turn(&mut self, _: &Turn, injection: Injection) -> Result<TurnReport, TurnError> {
+//!         Ok(TurnReport::success(format!("{} messages read", injection.entries.len())))
+//!     }
+//! }
+//!
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! let runtime = Runtime::builder(Store::in_memory())
+//!     .agent("reviewer", AgentSpec::new(async |_: NewAgent| Ok::<_, std::io::Error>(Reviewer)))
+//!     .start()
+//!     .await?;
+//! let lead = runtime.create_session(SessionSpec::new("lead").agent("reviewer")).await?;
+//! runtime.send(Message::text(lead.main(), "look at the failing build")).await?;
+//! let worker = runtime
+//!     .spawn(lead.main(), Spawn::agent("reviewer").first_message("check src/wake.rs"))
+//!     .await?;
+//! let outcome = runtime.wait(worker.address(), Duration::from_secs(600)).await?;
+//! assert_eq!(outcome.state(), "completed");
+//! runtime.shutdown().await?;
+//! # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod agent;
+mod clock;
+mod config;
+mod execution;
+mod hub;
+mod ops;
+mod overview;
+mod pulse;
+mod resident;
+mod root;
+mod runtime;
+mod slots;
+mod spec;
+mod turn;
+mod watchdog;
+
+pub use reveille_core::*;
+pub use reveille_store::step::recover::Recovered;
+pub use reveille_store::step::turn::Next;
+pub use reveille_store::{OpenError, Options, Store};
+
+pub use self::agent::{Agent, AgentSpec, NewAgent, Presence, TurnError, TurnReport};
+pub use self::clock::Clock;
+pub use self::config::{Config, ConfigError};
+pub use self::overview::{ActorState, ActorView};
+pub use self::runtime::{Builder, Runtime, StartError};
+pub use self::spec::{
+    Admission, Cancel, Cancelled, Message, Session, SessionSpec, Spawn, Worker,
+};
+pub use self::turn::{ToolGuard, Turn};

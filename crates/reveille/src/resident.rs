@@ -1,0 +1,257 @@
+//! A resident actor: the ractor actor that runs one actor's turns, one at a time (S8, P3, P7).
+//!
+//! It keeps no mail and remembers no wake. Whatever happens (a hint, a timer, the end of a turn) it
+//! asks the store how the actor stands and the core what the actor needs, and does that (P5). Its
+//! mailbox only ever carries hints, so a cancel never waits behind mail.
+
+mod cancel;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use reveille_core::failure::TurnFailure;
+use reveille_core::need::{Need, Standing, need};
+use reveille_core::{Address, AgentName, Cause, FailureClass, Timestamp};
+use reveille_store::record::Number;
+use reveille_store::step::Token;
+use reveille_store::step::turn::FailTurn;
+use tokio::task::JoinHandle;
+
+use crate::agent::BoxAgent;
+use crate::execution::{Loan, Order, execute};
+use crate::hub::{Hub, Phase, Resident};
+use crate::pulse::Pulse;
+use crate::slots::Place;
+
+pub(crate) use self::cancel::CancelRequest;
+
+/// What a resident actor is told.
+pub(crate) enum Message {
+    /// Something may have changed.
+    Look,
+    /// A turn's task ended and gives back what it borrowed.
+    Returned {
+        /// Which turn.
+        pulse: Arc<Pulse>,
+        /// The agent, unless it panicked.
+        agent: Option<BoxAgent>,
+    },
+    /// The run is to end.
+    Cancel(CancelRequest),
+    /// The grace of a cancelled turn is over.
+    GraceOver(Arc<Pulse>),
+    /// A turn that was cut did not return.
+    Abandoned(Arc<Pulse>),
+    /// The runtime closes: a turn that is still running is cut.
+    Cut,
+}
+
+/// Aborts a task when dropped.
+#[derive(Debug)]
+struct Task(JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A turn whose task has not returned.
+struct Running {
+    pulse: Arc<Pulse>,
+    task: Task,
+    cancels: Vec<CancelRequest>,
+    /// A cancel's grace, or the time that a cut turn has to return.
+    patience: Option<Task>,
+}
+
+/// Who a resident actor is.
+pub(crate) struct Identity {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) number: Number,
+    pub(crate) hinted: Arc<AtomicBool>,
+}
+
+/// What a resident actor has in memory: nothing that a restart would miss.
+pub(crate) struct State {
+    hub: Arc<Hub>,
+    number: Number,
+    hinted: Arc<AtomicBool>,
+    address: Address,
+    agent_name: Option<AgentName>,
+    agent: Option<BoxAgent>,
+    running: Option<Running>,
+    timer: Option<Task>,
+}
+
+/// The behaviour of resident actors.
+pub(crate) struct ResidentActor;
+
+impl Actor for ResidentActor {
+    type Msg = Message;
+    type State = State;
+    type Arguments = Identity;
+
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Message>,
+        identity: Identity,
+    ) -> Result<State, ActorProcessingErr> {
+        let Identity { hub, number, hinted } = identity;
+        let found = hub
+            .store
+            .look(move |state| {
+                let row = state.row(number)?;
+                let token = row.turn.map(|turn| Token {
+                    incarnation: state.incarnation(),
+                    actor: number,
+                    turn,
+                });
+                Some((row.address.clone(), row.agent.clone(), token))
+            })
+            .await?;
+        let (address, agent_name, left_over) = found.ok_or("there is no such actor")?;
+        if let Some(token) = left_over {
+            lose(&hub, token, Cause::Crash).await;
+        }
+        hub.settle_in(number, Resident::new(myself.clone(), Arc::clone(&hinted)));
+        myself.cast(Message::Look)?;
+        let (agent, running, timer) = (None, None, None);
+        Ok(State { hub, number, hinted, address, agent_name, agent, running, timer })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Message>,
+        message: Message,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            Message::Look => state.hinted.store(false, Ordering::Release),
+            Message::Returned { pulse, agent } => state.returned(&pulse, agent).await,
+            Message::Cancel(request) => state.cancel(&myself, request).await,
+            Message::GraceOver(pulse) => state.grace_over(&myself, &pulse).await,
+            Message::Abandoned(pulse) => state.abandoned(&pulse),
+            Message::Cut => state.cut(&myself).await,
+        }
+        state.advance(&myself).await;
+        Ok(())
+    }
+
+    async fn post_stop(
+        &self,
+        _: ActorRef<Message>,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
+        state.hub.move_out(state.number);
+        Ok(())
+    }
+}
+
+impl State {
+    /// Does what the actor needs now.
+    async fn advance(&mut self, myself: &ActorRef<Message>) {
+        self.timer = None;
+        if self.running.is_some() {
+            return;
+        }
+        let number = self.number;
+        let standing = self.hub.store.look(move |state| {
+            let row = state.row(number)?;
+            Some((row.standing(), row.run.as_ref().is_some_and(|run| run.begun)))
+        });
+        let Ok(Some((standing, goes_on))) = standing.await else { return };
+        let spec = self.agent_name.as_ref().and_then(|name| self.hub.agent(name));
+        let held = spec.is_none() || self.hub.phase() != Phase::Running;
+        let standing = Standing { held, ..standing };
+        let now = self.hub.clock.now();
+        match (need(&standing, now, self.hub.config.window), spec) {
+            (Need::Turn(start), Some(spec)) => {
+                let Some(agent) = self.agent_name.clone() else { return };
+                let place = if goes_on { Place::Head } else { Place::Tail };
+                let address = self.address.clone();
+                self.start(myself, Order { address, agent, spec, start, place });
+            }
+            (Need::Look(at), _) => self.look_at(myself, at, now),
+            (Need::Turn(_) | Need::Nothing, _) => {}
+        }
+    }
+
+    fn look_at(&mut self, myself: &ActorRef<Message>, at: Timestamp, now: Timestamp) {
+        self.timer = Some(after(at.since(now), myself, Message::Look));
+    }
+
+    fn start(&mut self, myself: &ActorRef<Message>, order: Order) {
+        let stall_after = order.spec.stall_after.unwrap_or(self.hub.config.stall_after);
+        let pulse = Arc::new(Pulse::new(Arc::clone(&self.hub.clock), stall_after));
+        let loan = Loan {
+            agent: self.agent.take(),
+            pulse: Arc::clone(&pulse),
+            hub: Arc::clone(&self.hub),
+            actor: self.number,
+            home: myself.clone(),
+        };
+        let task = Task(tokio::spawn(execute(loan, order)));
+        self.running = Some(Running { pulse, task, cancels: Vec::new(), patience: None });
+    }
+
+    /// A turn's task is over.
+    async fn returned(&mut self, pulse: &Arc<Pulse>, agent: Option<BoxAgent>) {
+        let Some(running) = self.running.take_if(|running| Arc::ptr_eq(&running.pulse, pulse))
+        else {
+            return;
+        };
+        self.agent = agent;
+        for request in running.cancels {
+            request.after_return(&self.hub).await;
+        }
+    }
+
+    /// Cuts a turn that is still running when the runtime closes: it is a lost turn (section 12).
+    async fn cut(&mut self, myself: &ActorRef<Message>) {
+        let Some(running) = &self.running else { return };
+        let token = *running.pulse.token.lock();
+        if let Some(token) = token {
+            lose(&self.hub, token, Cause::Shutdown).await;
+        }
+        self.abort(myself);
+    }
+
+    /// Aborts the turn's task, and waits a while for it to return.
+    fn abort(&mut self, myself: &ActorRef<Message>) {
+        let grace = self.hub.config.abort_grace;
+        if let Some(running) = &mut self.running {
+            running.task.0.abort();
+            running.pulse.give_back();
+            let message = Message::Abandoned(Arc::clone(&running.pulse));
+            running.patience = Some(after(grace, myself, message));
+        }
+    }
+}
+
+/// Writes that a turn was lost. Refused when it ended meanwhile: then there is nothing to write.
+async fn lose(hub: &Hub, token: Token, cause: Cause) {
+    let lost = FailTurn {
+        token,
+        failure: TurnFailure::Lost { charged: false },
+        class: FailureClass::Transient,
+        error: format!("the turn was cut off ({cause})"),
+        back_off: Duration::ZERO,
+        cause,
+    };
+    if let Err(error) = hub.store.run(lost).await {
+        tracing::debug!(code = %error.code(), "a lost turn had ended");
+    }
+}
+
+/// Casts a message to an actor after a while.
+fn after(span: Duration, to: &ActorRef<Message>, message: Message) -> Task {
+    let to = to.clone();
+    Task(tokio::spawn(async move {
+        tokio::time::sleep(span).await;
+        // An actor that is gone needs no timer.
+        let _ = to.cast(message);
+    }))
+}

@@ -1,0 +1,373 @@
+//! The runtime: what an embedding program starts, calls and shuts down.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ractor::{Actor as _, ActorRef, SpawnErr};
+use reveille_core::{
+    Address, AgentName, Caller, MessageId, OpError, Outcome, RunId, SessionId,
+};
+use reveille_store::step::actors::CreateSession;
+use reveille_store::step::recover::{Recover, Recovered};
+use reveille_store::{Setup, Store};
+
+use crate::agent::AgentSpec;
+use crate::clock::Clock;
+use crate::config::{Config, ConfigError};
+use crate::hub::{Hub, Phase};
+use crate::ops;
+use crate::overview::ActorView;
+use crate::resident;
+use crate::root::{self, Root};
+use crate::spec::{Cancel, Cancelled, Message, Session, SessionSpec, Spawn, Worker};
+use crate::watchdog::{self, Watchdog};
+
+/// Why a runtime did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The settings contradict each other.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A name is not allowed, or recovery failed.
+    #[error(transparent)]
+    Store(#[from] OpError),
+    /// The supervisors could not be started.
+    #[error("the supervisors did not start: {0}")]
+    Supervisor(#[from] Box<SpawnErr>),
+}
+
+/// Collects what a runtime needs.
+#[derive(Debug)]
+pub struct Builder {
+    store: Store,
+    config: Config,
+    agents: Vec<(String, AgentSpec)>,
+}
+
+impl Builder {
+    /// Registers an agent under a name.
+    #[must_use]
+    pub fn agent(mut self, name: impl Into<String>, spec: AgentSpec) -> Self {
+        self.agents.push((name.into(), spec));
+        self
+    }
+
+    /// Sets everything that can be set.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Starts the runtime. When this returns, recovery is finished (P12).
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`]: contradictory settings, an illegal name, a store that failed.
+    pub async fn start(self) -> Result<Runtime, StartError> {
+        self.config.check()?;
+        let clock = self.config.clock.clone().unwrap_or_else(|| Arc::new(Clock::system()));
+        let mut agents = HashMap::new();
+        for (name, spec) in self.agents {
+            agents.insert(AgentName::new(&name)?, spec);
+        }
+        let limits = self.config.limits;
+        let hub = Arc::new(Hub::new(self.store, self.config, Arc::clone(&clock), agents));
+        let observer = Arc::downgrade(&hub);
+        hub.store.configure(Setup {
+            limits,
+            now: Arc::new(move || clock.now()),
+            observer: Some(Arc::new(move |commit| {
+                if let Some(hub) = observer.upgrade() {
+                    hub.committed(commit);
+                }
+            })),
+        });
+        let recovered = hub.store.run(Recover).await?;
+        let (root, _) =
+            Root::spawn(None, Root, Arc::clone(&hub)).await.map_err(Box::new)?;
+        let (watchdog, _) =
+            Watchdog::spawn_linked(None, Watchdog, Arc::clone(&hub), root.get_cell())
+                .await
+                .map_err(Box::new)?;
+        let supervisors = Supervisors { root: root.clone(), watchdog: watchdog.clone() };
+        // Both are set once: the hub was made above.
+        let _ = (hub.root.set(root), hub.watchdog.set(watchdog));
+        let runtime = Runtime { hub, supervisors, recovered: Arc::new(recovered) };
+        runtime.wake_all().await?;
+        Ok(runtime)
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Supervisors {
+    root: ActorRef<root::Message>,
+    watchdog: ActorRef<watchdog::Message>,
+}
+
+/// A runtime. Clones are handles on the same one.
+///
+/// It runs until [`Runtime::shutdown`]; dropping every handle without that leaves its store as a
+/// crash would, which the next start recovers from.
+#[derive(Debug, Clone)]
+pub struct Runtime {
+    hub: Arc<Hub>,
+    supervisors: Supervisors,
+    recovered: Arc<Recovered>,
+}
+
+impl Runtime {
+    /// Begins a runtime on a store.
+    #[must_use]
+    pub fn builder(store: Store) -> Builder {
+        Builder { store, config: Config::default(), agents: Vec::new() }
+    }
+
+    /// What the start found to be left over.
+    #[must_use]
+    pub fn recovered(&self) -> &Recovered {
+        &self.recovered
+    }
+
+    /// Looks at every actor that has something to do: once, at the start (decision 5).
+    async fn wake_all(&self) -> Result<(), OpError> {
+        let needy = self.hub.store.look(|state| {
+            let needs = |standing: reveille_core::need::Standing| {
+                standing.queued || standing.again_at.is_some() || standing.mail.is_some()
+            };
+            let rows = (0..).zip(state.rows());
+            rows.filter(|(_, row)| needs(row.standing())).map(|(number, _)| number).collect()
+        });
+        let needy: Vec<_> = needy.await?;
+        needy.into_iter().for_each(|number| self.hub.touch(number));
+        Ok(())
+    }
+
+    /// Makes a session and its main actor.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` when the name or the agent's name is not allowed.
+    pub async fn create_session(&self, spec: SessionSpec) -> Result<Session, OpError> {
+        self.hub.open()?;
+        let SessionSpec { name, agent } = spec;
+        let agent = agent.as_deref().map(AgentName::new).transpose()?;
+        let title = name.clone();
+        let made = self.hub.store.run(CreateSession { title, agent }).await?;
+        Ok(Session { id: made.id, main: made.main, name })
+    }
+
+    /// All sessions, in the order in which they were made.
+    ///
+    /// # Errors
+    ///
+    /// `storage_failed`.
+    pub async fn sessions(&self) -> Result<Vec<Session>, OpError> {
+        let sessions = self.hub.store.look(|state| {
+            let session = |row: &reveille_store::state::row::Row| {
+                let name = row.title.clone()?;
+                Some(Session { id: row.address.session(), main: row.address.clone(), name })
+            };
+            state.rows().iter().filter_map(session).collect()
+        });
+        sessions.await
+    }
+
+    /// Sends a message in the host's name; durable when Ok (P1).
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, `too_large`, `unknown_recipient`, `mailbox_full`, `store_full`: nothing is stored
+    /// then, for no recipient.
+    pub async fn send(&self, message: Message) -> Result<MessageId, OpError> {
+        self.send_as(Caller::Host, message).await
+    }
+
+    /// Sends a message in the name of somebody whom the host has identified.
+    ///
+    /// # Errors
+    ///
+    /// As [`Runtime::send`]; `forbidden` when this caller may not send it.
+    pub async fn send_as(&self, caller: Caller, message: Message) -> Result<MessageId, OpError> {
+        ops::send(&self.hub, caller, message).await
+    }
+
+    /// Spawns a worker of `parent`: its first message begins a run, which `parent` is told of.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_actor`, `invalid`, `too_large`; `refused` when a budget is used up (S5).
+    pub async fn spawn(&self, parent: Address, spawn: Spawn) -> Result<Worker, OpError> {
+        ops::spawn(&self.hub, Caller::Host, parent, spawn).await
+    }
+
+    /// Waits for the latest run of an actor, at most `limit`; answers at once when it has ended.
+    /// This only reads: whoever is to be told is told all the same (S3).
+    ///
+    /// # Errors
+    ///
+    /// `timed_out`, `unknown_actor`, `shutting_down`.
+    pub async fn wait(&self, address: &Address, limit: Duration) -> Result<Outcome, OpError> {
+        let number = ops::number(&self.hub, address).await?;
+        let wait = async {
+            loop {
+                let end = self.hub.next_end(number);
+                let ended = self.hub.store.look(move |state| {
+                    let row = state.row(number)?;
+                    row.ended.as_ref().filter(|_| row.run.is_none()).map(|ended| ended.outcome)
+                });
+                if let Some(outcome) = ended.await? {
+                    return ops::outcome(&self.hub, outcome).await;
+                }
+                // Nobody tells any more only when the runtime goes; the next look says so.
+                let _ = end.await;
+            }
+        };
+        within(limit, wait).await
+    }
+
+    /// Waits until nothing is going on in a session: no run is open and no mail would wake.
+    ///
+    /// # Errors
+    ///
+    /// `timed_out`, `storage_failed`.
+    pub async fn wait_idle(&self, session: SessionId, limit: Duration) -> Result<(), OpError> {
+        let mut commits = self.hub.commits();
+        let wait = async {
+            loop {
+                commits.borrow_and_update();
+                let idle = self.hub.store.look(move |state| {
+                    let of_session = state.rows().iter().filter(|row| row.address.session() == session);
+                    of_session.into_iter().all(|row| row.run.is_none() && row.wake_worthy().is_none())
+                });
+                if idle.await? {
+                    return Ok(());
+                }
+                commits.changed().await.map_err(|_| OpError::ShuttingDown)?;
+            }
+        };
+        within(limit, wait).await
+    }
+
+    /// Cancels the open run of an actor: its turn has the grace to end by itself (section 9).
+    ///
+    /// # Errors
+    ///
+    /// `unknown_actor`, `storage_failed`, `shutting_down`.
+    pub async fn cancel(&self, address: &Address, cancel: Cancel) -> Result<Cancelled, OpError> {
+        ops::cancel_run(&self.hub, Caller::Host, address, cancel).await
+    }
+
+    /// Registers an agent, or replaces it for turns to come. Actors that were held for want of it
+    /// go on.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` when the name is not allowed.
+    pub fn register_agent(&self, name: &str, spec: AgentSpec) -> Result<(), OpError> {
+        self.hub.register(AgentName::new(name)?, spec);
+        Ok(())
+    }
+
+    /// The outcome of a run, whole, if it is the latest of its actor.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_id` when it is another one, or open.
+    pub async fn outcome(&self, run: RunId) -> Result<Outcome, OpError> {
+        let found = self.hub.store.look(move |state| {
+            let ended = state.rows().iter().filter_map(|row| row.ended.as_ref());
+            ended.into_iter().find(|ended| ended.id == run).map(|ended| ended.outcome)
+        });
+        match found.await? {
+            Some(seq) => ops::outcome(&self.hub, seq).await,
+            None => Err(OpError::UnknownId { id: run.to_string() }),
+        }
+    }
+
+    /// Actors in the order in which they were made, at most `limit` (1 to 1000) after `after`.
+    ///
+    /// # Errors
+    ///
+    /// `storage_failed`.
+    pub async fn actors(
+        &self,
+        after: Option<Address>,
+        limit: usize,
+    ) -> Result<Vec<ActorView>, OpError> {
+        let page = self.hub.store.look(move |state| {
+            let skip = after.and_then(|address| state.find(&address)).map_or(0, |n| n as usize + 1);
+            let rows = state.rows().iter().skip(skip).take(limit.clamp(1, 1000));
+            rows.map(|row| ActorView::new(state, row)).collect()
+        });
+        page.await
+    }
+
+    /// Claims that found that what they were to wake for was gone (W2), since the start.
+    #[must_use]
+    pub fn stale_wakes(&self) -> u64 {
+        self.hub.stale_wakes()
+    }
+
+    /// Tells the runtime to close: no turn starts any more. Ends when the running turns have ended;
+    /// those that take longer than the configured grace are cut. A mail run that was cut goes on at
+    /// the next start, a task run ends `interrupted`. Then the store is closed.
+    ///
+    /// Dropping the future forces: what is still running counts as lost at the next start.
+    ///
+    /// # Errors
+    ///
+    /// `storage_failed` when the store could not be closed cleanly; nothing accepted is lost.
+    pub async fn shutdown(&self) -> Result<(), OpError> {
+        self.hub.store.closing();
+        self.hub.set_phase(Phase::Closing);
+        let graceful = tokio::time::timeout(self.hub.config.shutdown_grace, self.quiet()).await;
+        if graceful.is_err() {
+            for resident in self.hub.residents() {
+                // An actor that is gone runs no turn.
+                let _ = resident.actor.cast(resident::Message::Cut);
+            }
+            let patience = self.hub.config.abort_grace * 2;
+            if tokio::time::timeout(patience, self.quiet()).await.is_err() {
+                tracing::warn!("turns that do not yield are abandoned");
+            }
+        }
+        self.supervisors.watchdog.stop(None);
+        // Bounded: residents and root stop at their next message.
+        let stopped = self.supervisors.root.stop_and_wait(None, Some(Duration::from_secs(5))).await;
+        if let Err(error) = stopped {
+            tracing::warn!(%error, "the supervisors did not stop in time");
+        }
+        let store = self.hub.store.clone();
+        let closed = tokio::task::spawn_blocking(move || store.close()).await;
+        closed.unwrap_or_else(|error| Err(OpError::StorageFailed { reason: error.to_string() }))
+    }
+
+    /// Ends when no turn is under way.
+    async fn quiet(&self) {
+        let mut commits = self.hub.commits();
+        loop {
+            commits.borrow_and_update();
+            let quiet = self.hub.store.look(|state| {
+                state.rows().iter().all(|row| row.turn.is_none())
+            });
+            match quiet.await {
+                Ok(false) => {}
+                Ok(true) | Err(_) => return,
+            }
+            if commits.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, OpError>>,
+) -> Result<T, OpError> {
+    let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+    tokio::time::timeout(limit, work).await.unwrap_or(Err(OpError::TimedOut { limit_ms }))
+}
