@@ -31,6 +31,7 @@ use crate::error::DiskError;
 use crate::state::State;
 
 pub(crate) use self::checkpoint::Cycle;
+pub(crate) use self::load::replay;
 pub(crate) use self::read::Reader;
 
 pub(crate) const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");

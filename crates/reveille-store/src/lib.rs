@@ -12,7 +12,7 @@
 //!
 //! # futures_executor::block_on(async {
 //! let store = Store::in_memory();
-//! let session = store.run(CreateSession { title: "lead".into(), agent: None }).await?;
+//! let session = store.run(CreateSession { title: "lead".into(), agent: None, first: None }).await?;
 //! let message = Prepared::text(Caller::Host, Text::new("look at the failing build"), false)?;
 //! store.run(Send { to: vec![session.main.clone()], message }).await?;
 //! let unread = store.look(move |state| {

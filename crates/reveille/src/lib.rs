@@ -20,7 +20,8 @@
 //!     }
 //! }
 //!
-//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let runtime = Runtime::builder(Store::in_memory())
 //!     .agent("reviewer", AgentSpec::new(async |_: NewAgent| Ok::<_, std::io::Error>(Reviewer)))
 //!     .start()
@@ -33,8 +34,8 @@
 //! let outcome = runtime.wait(worker.address(), Duration::from_secs(600)).await?;
 //! assert_eq!(outcome.state(), "completed");
 //! runtime.shutdown().await?;
-//! # Ok::<(), Box<dyn std::error::Error>>(()) })?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok(())
+//! # }
 //! ```
 
 mod agent;

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use ractor::{Actor as _, ActorRef, SpawnErr};
 use reveille_core::{
-    Address, AgentName, Caller, MessageId, OpError, Outcome, RunId, SessionId,
+    Address, AgentName, Caller, MessageId, OpError, Outcome, RunId, SessionId, Text,
 };
 use reveille_store::step::actors::CreateSession;
+use reveille_store::step::send::Prepared;
 use reveille_store::step::recover::{Recover, Recovered};
 use reveille_store::{Setup, Store};
 
@@ -152,10 +153,12 @@ impl Runtime {
     /// `invalid` when the name or the agent's name is not allowed.
     pub async fn create_session(&self, spec: SessionSpec) -> Result<Session, OpError> {
         self.hub.open()?;
-        let SessionSpec { name, agent } = spec;
+        let SessionSpec { name, agent, first } = spec;
+        let first = first.map(|body| Prepared::text(Caller::Host, Text::new(body), false));
+        let first = first.transpose()?;
         let agent = agent.as_deref().map(AgentName::new).transpose()?;
         let title = name.clone();
-        let made = self.hub.store.run(CreateSession { title, agent }).await?;
+        let made = self.hub.store.run(CreateSession { title, agent, first }).await?;
         Ok(Session { id: made.id, main: made.main, name })
     }
 

@@ -10,19 +10,27 @@ use reveille_core::{Address, RunId, SessionId, Text};
 pub struct SessionSpec {
     pub(crate) name: String,
     pub(crate) agent: Option<String>,
+    pub(crate) first: Option<String>,
 }
 
 impl SessionSpec {
     /// A session that people call by this name. Names need not be unique; ids are.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), agent: None }
+        Self { name: name.into(), agent: None, first: None }
     }
 
     /// The agent of its main actor. Without one its mail waits.
     #[must_use]
     pub fn agent(mut self, agent: impl Into<String>) -> Self {
         self.agent = Some(agent.into());
+        self
+    }
+
+    /// What its main actor finds in its mailbox, stored together with the session.
+    #[must_use]
+    pub fn first_message(mut self, body: impl Into<String>) -> Self {
+        self.first = Some(body.into());
         self
     }
 }

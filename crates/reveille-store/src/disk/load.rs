@@ -23,7 +23,14 @@ use crate::state::row::Row;
 impl Disk {
     /// Reads the whole store.
     pub(crate) fn load(db: Database, options: DiskOptions) -> Result<(Self, State), DiskError> {
-        let db = Arc::new(db);
+        Self::load_shared(Arc::new(db), options)
+    }
+
+    /// The same, of a database that the caller looks at as well.
+    pub(crate) fn load_shared(
+        db: Arc<Database>,
+        options: DiskOptions,
+    ) -> Result<(Self, State), DiskError> {
         let txn = begin_read(&db)?;
         check_format(&txn)?;
         let checkpoint = read_checkpoint(&txn)?;

@@ -9,13 +9,15 @@ use super::{Draft, Step, known};
 use crate::record::{Created, Number, Queued};
 use crate::state::State;
 
-/// Makes a session and its main actor.
+/// Makes a session and its main actor, and gives it a first message in the same commit.
 #[derive(Debug)]
 pub struct CreateSession {
     /// What people call it; need not be unique.
     pub title: String,
     /// The agent of the main actor.
     pub agent: Option<AgentName>,
+    /// What its main actor finds in its mailbox.
+    pub first: Option<Prepared>,
 }
 
 /// A session that was made.
@@ -32,8 +34,9 @@ impl Step for CreateSession {
 
     fn decide(self, state: &State, draft: &mut Draft) -> Result<SessionCreated, OpError> {
         label("session name", &self.title)?;
+        let actor = state.next_number();
         let seq = draft.push(Created {
-            actor: state.next_number(),
+            actor,
             session: None,
             name: ActorName::main(),
             title: Some(self.title),
@@ -41,6 +44,10 @@ impl Step for CreateSession {
             parent: None,
             key: None,
         });
+        if let Some(first) = self.first {
+            store_room(state, draft, 1)?;
+            draft.push(first.to(vec![actor]));
+        }
         let id = SessionId::new(seq, draft.stamp);
         Ok(SessionCreated { id, main: Address::new(id, ActorName::main()) })
     }

@@ -1,0 +1,213 @@
+//! Crew files: agents, sessions and workers, as TOML.
+//!
+//! Unknown keys are refused, with the line; names and values are checked before anything starts.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use reveille::limits::SLOTS;
+use reveille::{AgentName, AgentSpec, Config};
+use reveille_agents::Command;
+use reveille_agents::ledger::Ledger;
+use serde::{Deserialize, Serialize};
+
+/// Why a crew file cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CrewError(String);
+
+impl std::fmt::Display for CrewError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for CrewError {}
+
+/// A crew.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Crew {
+    #[serde(default)]
+    pub(crate) limits: Limits,
+    #[serde(default)]
+    pub(crate) agents: BTreeMap<String, Agent>,
+    #[serde(default)]
+    pub(crate) sessions: BTreeMap<String, Session>,
+}
+
+/// What the crew may use; what is left out has the runtime's default.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limits {
+    /// Turns at the same time; 0 is without limit.
+    pub(crate) slots: Option<usize>,
+    /// Open runs among one actor's children.
+    pub(crate) children: Option<u32>,
+    /// Open runs in one tree.
+    pub(crate) tree: Option<u32>,
+    /// Spawns per minute in one tree.
+    pub(crate) spawns_per_minute: Option<u32>,
+}
+
+/// An agent that is a program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Agent {
+    /// The program and its arguments.
+    pub(crate) command: Vec<String>,
+    /// Where it runs, from the crew file's folder.
+    pub(crate) cwd: Option<PathBuf>,
+    /// Added to its environment.
+    #[serde(default)]
+    pub(crate) env: BTreeMap<String, String>,
+    /// No progress for this long is a stall.
+    #[serde(default, with = "humantime_serde")]
+    pub(crate) stall_after: Option<Duration>,
+    /// What happens to mail while a turn runs.
+    #[serde(default)]
+    pub(crate) busy: Busy,
+    /// How injections are written.
+    #[serde(default)]
+    pub(crate) style: Style,
+}
+
+/// What happens to mail while a turn runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Busy {
+    /// It waits.
+    #[default]
+    Queue,
+}
+
+/// How injections are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Style {
+    /// As XML.
+    #[default]
+    Xml,
+}
+
+/// A session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Session {
+    /// The agent of its main actor.
+    pub(crate) agent: String,
+    /// Its first message, sent once.
+    pub(crate) first: Option<String>,
+    /// Its workers, spawned once each.
+    #[serde(default)]
+    pub(crate) workers: Vec<Worker>,
+}
+
+/// A worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Worker {
+    /// The agent that runs its turns.
+    pub(crate) agent: String,
+    /// What it is to do.
+    pub(crate) first: String,
+    /// What it is known by; its place in the list otherwise.
+    pub(crate) key: Option<String>,
+    /// The task it is given.
+    pub(crate) task_id: Option<String>,
+}
+
+impl Crew {
+    /// Reads a crew file and checks it.
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
+        let invalid = |what: String| CrewError(format!("{}: {what}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| invalid(error.to_string()))?;
+        let crew: Self = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
+        crew.check().map_err(invalid)?;
+        Ok(crew)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.sessions.is_empty() {
+            return Err("there is no [sessions.NAME]".into());
+        }
+        for (name, agent) in &self.agents {
+            AgentName::new(name).map_err(|error| format!("agents.{name}: {error}"))?;
+            if agent.command.is_empty() {
+                return Err(format!("agents.{name}.command names no program"));
+            }
+            if agent.stall_after == Some(Duration::ZERO) {
+                return Err(format!("agents.{name}.stall_after is 0s, allowed is at least 1ms"));
+            }
+        }
+        for (name, session) in &self.sessions {
+            let workers = session.workers.iter().map(|worker| &worker.agent);
+            for agent in workers.chain([&session.agent]) {
+                if !self.agents.contains_key(agent) {
+                    return Err(format!("sessions.{name} uses agent {agent:?}, which is not there"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The runtime's settings for this crew.
+    pub(crate) fn config(&self) -> Config {
+        let mut config = Config::default();
+        let Limits { slots, children, tree, spawns_per_minute } = self.limits;
+        config.slots = slots.unwrap_or(SLOTS);
+        let budgets = &mut config.limits.budgets;
+        budgets.children = children.unwrap_or(budgets.children);
+        budgets.tree = tree.unwrap_or(budgets.tree);
+        budgets.spawns_per_minute = spawns_per_minute.unwrap_or(budgets.spawns_per_minute);
+        config
+    }
+
+    /// The agents to register; paths are taken from the crew file's folder.
+    pub(crate) fn specs(&self, folder: &Path, ledger: &Ledger) -> Vec<(String, AgentSpec)> {
+        let spec = |(name, agent): (&String, &Agent)| {
+            let mut argv: Vec<OsString> = agent.command.iter().map(Into::into).collect();
+            if let Some(program) = argv.first_mut()
+                && Path::new(program).components().count() > 1
+            {
+                *program = folder.join(&*program).into();
+            }
+            let mut command = Command::new(argv).ledger(ledger.clone());
+            command = command.cwd(agent.cwd.as_ref().map_or_else(|| folder.into(), |cwd| folder.join(cwd)));
+            for (variable, value) in &agent.env {
+                command = command.env(variable, value);
+            }
+            let spec = command.spec();
+            let spec = agent.stall_after.into_iter().fold(spec, AgentSpec::stall_after);
+            (name.clone(), spec)
+        };
+        self.agents.iter().map(spec).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Crew, String> {
+        let crew: Crew = toml::from_str(text).map_err(|error| error.to_string())?;
+        crew.check().map(|()| crew)
+    }
+
+    #[test]
+    fn a_mistake_in_a_crew_file_is_named() {
+        let agent = "[agents.a]\ncommand = [\"true\"]\n";
+        for (text, named) in [
+            (String::new(), "[sessions.NAME]"),
+            (format!("{agent}[sessions.lead]\nagent = \"b\"\n"), "uses agent \"b\""),
+            (format!("{agent}colour = 3\n"), "colour"),
+            (format!("{agent}busy = \"steer\"\n"), "steer"),
+            (format!("{agent}stall_after = \"0s\"\n[sessions.s]\nagent = \"a\"\n"), "at least 1ms"),
+            ("[agents.A]\ncommand = [\"x\"]\n[sessions.s]\nagent = \"A\"\n".into(), "agent name"),
+        ] {
+            let error = read(&text).unwrap_err();
+            assert!(error.contains(named), "{text}\n{error}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The `reveille` command.
+//!
+//! `demo` shows the main job on real files, `up` hosts a crew, `verify` checks a store. Data goes to
+//! standard output, everything else to standard error; `--json` prints one object and nothing else.
+
+mod cli;
+mod crew;
+mod demo;
+mod failure;
+mod host;
+mod out;
+mod up;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::{Cli, Verb};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let filter = tracing_subscriber::EnvFilter::try_from_env("REVEILLE_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let done = match cli.verb {
+        Verb::Demo(args) => demo::run(&args, cli.json),
+        Verb::Up(args) => up::run(&args, cli.json),
+        Verb::Verify(args) => verify::run(&args, cli.json),
+        Verb::DemoLead => demo::players::lead(),
+        Verb::DemoWorker => demo::players::worker(),
+    };
+    done.unwrap_or_else(|error| failure::report(&error, cli.json))
+}

@@ -1,0 +1,146 @@
+//! `up`: hosts a crew until interrupted, and continues where it stopped.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use reveille::{Address, Cancel, RunId};
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::cli::UpArgs;
+use crate::crew::Crew;
+use crate::host::Hosted;
+use crate::out;
+
+/// How often what changed is told.
+const TELL: Duration = Duration::from_millis(200);
+/// How long a worker that is to be cancelled is left to work.
+const BEFORE_CANCEL: Duration = Duration::from_millis(400);
+/// The exit code of a program that was interrupted twice.
+const FORCED: u8 = 130;
+
+/// Hosts a crew.
+pub(crate) fn run(args: &UpArgs, json: bool) -> anyhow::Result<ExitCode> {
+    let crew = Crew::read(&args.crew)?;
+    let data = args.data.folder()?;
+    let folder = crew_folder(&args.crew)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut interrupts = Interrupts::new()?;
+        let hosted = tokio::select! {
+            hosted = Hosted::start(&crew, &folder, &data) => hosted?,
+            () = interrupts.next() => return Ok(ExitCode::from(FORCED)),
+        };
+        let mut teller = Teller { json, told: HashMap::new() };
+        tokio::select! {
+            served = serve(&hosted, args, &mut teller) => served?,
+            () = interrupts.next() => out::note("shutting down; interrupt again to force"),
+        }
+        tokio::select! {
+            closed = hosted.runtime.shutdown() => closed.context("shutting down")?,
+            () = interrupts.next() => return Ok(ExitCode::from(FORCED)),
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn crew_folder(crew: &Path) -> anyhow::Result<PathBuf> {
+    let crew = std::fs::canonicalize(crew).with_context(|| crew.display().to_string())?;
+    Ok(crew.parent().unwrap_or_else(|| Path::new("/")).to_owned())
+}
+
+/// Ends when nothing is going on, if that was asked for, else never.
+async fn serve(hosted: &Hosted, args: &UpArgs, teller: &mut Teller) -> anyhow::Result<()> {
+    let cancel = async {
+        match &args.cancel {
+            Some(key) => cancel(hosted, key).await,
+            None => Ok(()),
+        }
+    };
+    let idle = async {
+        cancel.await?;
+        if !args.until_idle {
+            return std::future::pending().await;
+        }
+        for session in &hosted.sessions {
+            hosted.runtime.wait_idle(session.id(), Duration::MAX).await?;
+        }
+        Ok(())
+    };
+    let mut idle = std::pin::pin!(idle);
+    loop {
+        let done = tokio::time::timeout(TELL, &mut idle).await;
+        teller.tell(hosted).await?;
+        if let Ok(done) = done {
+            return done;
+        }
+    }
+}
+
+/// Cancels a worker once it has worked for a moment.
+async fn cancel(hosted: &Hosted, key: &str) -> anyhow::Result<()> {
+    let worker = loop {
+        let actors = hosted.actors().await?;
+        let worker = actors.into_iter().find(|view| view.key.as_deref() == Some(key));
+        let worker = worker.with_context(|| format!("there is no worker with the key {key}"))?;
+        if worker.in_turn || worker.run.is_none() {
+            break worker;
+        }
+        tokio::time::sleep(TELL / 10).await;
+    };
+    if worker.run.is_some() {
+        tokio::time::sleep(BEFORE_CANCEL).await;
+        let cancel = Cancel::reason("cancelled by the host");
+        hosted.runtime.cancel(&worker.address, cancel).await?;
+    }
+    Ok(())
+}
+
+/// Tells each run that ended, once.
+struct Teller {
+    json: bool,
+    told: HashMap<Address, RunId>,
+}
+
+impl Teller {
+    async fn tell(&mut self, hosted: &Hosted) -> anyhow::Result<()> {
+        for view in hosted.actors().await? {
+            let Some((run, state)) = view.ended else { continue };
+            if self.told.insert(view.address.clone(), run) == Some(run) {
+                continue;
+            }
+            if self.json {
+                let address = view.address;
+                out::line(json!({ "address": address, "run": run, "state": state }));
+            } else {
+                out::line(format_args!("{} {state}", view.address));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Interrupts and requests to terminate.
+struct Interrupts {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Interrupts {
+    fn new() -> anyhow::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
