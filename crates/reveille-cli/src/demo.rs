@@ -121,9 +121,11 @@ fn bar(workers: usize) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} workers, {elapsed}");
     let bar = ProgressBar::new(workers as u64);
-    style.map_or_else(|_| bar.clone(), |style| bar.with_style(style))
+    match ProgressStyle::with_template("{bar:40} {pos}/{len} workers, {elapsed}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
 }
 
 /// Refuses a folder that holds an earlier demo.

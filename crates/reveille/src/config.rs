@@ -25,7 +25,7 @@ use crate::clock::Clock;
 pub struct Config {
     /// How long mail is gathered before an injection.
     pub window: WindowSettings,
-    /// Turns that compute at the same time; 0 means as many as there are.
+    /// Turns of one agent that compute at the same time; 0 means as many as there are.
     pub slots: usize,
     /// Limits of mailboxes, injections and trees.
     pub limits: Limits,

@@ -58,7 +58,7 @@ pub(crate) struct Order {
 /// Runs a turn to its end.
 pub(crate) async fn execute(mut loan: Loan, order: Order) {
     let hub = Arc::clone(&loan.hub);
-    loan.pulse.hold(hub.slots.acquire(order.place).await);
+    loan.pulse.hold(hub.slots.of(&order.agent).acquire(order.place).await);
     let claim = match order.start {
         Start::Again => hub.store.run(OfferAgain { actor: loan.actor }).await,
         Start::Task | Start::Window => hub.store.run(ClaimMail { actor: loan.actor }).await,
@@ -102,6 +102,7 @@ async fn hand_over(
     let hub = Arc::clone(&loan.hub);
     let injection = ops::injection(&hub, &order.address, claim).await?;
     let turn = Turn {
+        slots: hub.slots.of(&order.agent),
         hub,
         pulse: Arc::clone(&loan.pulse),
         token: claim.token,

@@ -24,7 +24,7 @@ use crate::config::Config;
 use crate::pulse::Pulse;
 use crate::resident;
 use crate::root;
-use crate::slots::Slots;
+use crate::slots::SlotTable;
 use crate::watchdog;
 
 /// What is done by a runtime at the moment.
@@ -65,7 +65,7 @@ pub(crate) struct Hub {
     pub(crate) store: Store,
     pub(crate) config: Config,
     pub(crate) clock: Arc<Clock>,
-    pub(crate) slots: Slots,
+    pub(crate) slots: SlotTable,
     agents: RwLock<HashMap<AgentName, AgentSpec>>,
     residents: RwLock<HashMap<Number, Resident>>,
     /// The turns that are under way, for the watchdog.
@@ -94,7 +94,7 @@ impl Hub {
         agents: HashMap<AgentName, AgentSpec>,
     ) -> Self {
         Self {
-            slots: Slots::new(config.slots),
+            slots: SlotTable::new(config.slots),
             store,
             config,
             clock,

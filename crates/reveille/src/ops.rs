@@ -38,7 +38,7 @@ pub(crate) async fn spawn(
     let Spawn { agent, first, key, task_id } = spawn;
     let agent = AgentName::new(&agent)?;
     let first = Prepared::text(caller, first, false)?;
-    let waiting = hub.slots.waiting();
+    let waiting = hub.slots.of(&agent).waiting();
     let spawned =
         hub.store.run(actors::Spawn { parent, agent, key, first, task_id }).await?;
     let admission = match (spawned.run, waiting) {

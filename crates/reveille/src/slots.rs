@@ -1,16 +1,38 @@
 //! Slots: a FIFO limit on the turns that compute at the same time (S4).
 //!
+//! Each agent has slots of its own, so a lead never waits behind the workers of another agent.
 //! A slot that is given back goes to the first who waits, without a gap in which a later one could
 //! take it. A turn that goes on after a wait takes its place at the head of the queue. A slot is a
 //! value; however its owner ends, dropping it gives it back.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use reveille_core::AgentName;
 use tokio::sync::oneshot;
 
-/// The slots of a runtime.
+/// The slots of all agents.
+#[derive(Debug)]
+pub(crate) struct SlotTable {
+    limit: usize,
+    agents: Mutex<HashMap<AgentName, Slots>>,
+}
+
+impl SlotTable {
+    /// `limit` slots for each agent; 0 means no limit.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, agents: Mutex::default() }
+    }
+
+    /// The slots of an agent.
+    pub(crate) fn of(&self, agent: &AgentName) -> Slots {
+        let mut agents = self.agents.lock();
+        agents.entry(agent.clone()).or_insert_with(|| Slots::new(self.limit)).clone()
+    }
+}
+
+/// The slots of one agent.
 #[derive(Debug, Clone)]
 pub(crate) struct Slots {
     queue: Option<Arc<Mutex<Queue>>>,

@@ -10,7 +10,7 @@ use reveille_store::step::Token;
 use crate::hub::Hub;
 use crate::ops;
 use crate::pulse::Pulse;
-use crate::slots::Place;
+use crate::slots::{Place, Slots};
 use crate::spec::{Message, Spawn, Worker};
 
 /// A turn under way.
@@ -21,6 +21,7 @@ use crate::spec::{Message, Spawn, Worker};
 pub struct Turn {
     pub(crate) hub: Arc<Hub>,
     pub(crate) pulse: Arc<Pulse>,
+    pub(crate) slots: Slots,
     pub(crate) token: Token,
     pub(crate) address: Address,
     pub(crate) run: RunId,
@@ -107,7 +108,7 @@ impl Turn {
     pub async fn wait(&self, target: &Address, limit: Duration) -> Result<Outcome, OpError> {
         let waited = tokio::time::timeout(limit, self.outcome(target)).await;
         if !self.pulse.has_slot() {
-            self.pulse.hold(self.hub.slots.acquire(Place::Head).await);
+            self.pulse.hold(self.slots.acquire(Place::Head).await);
         }
         let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         waited.unwrap_or(Err(OpError::TimedOut { limit_ms }))

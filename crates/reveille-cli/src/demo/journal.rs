@@ -1,7 +1,7 @@
 //! The outside journals: written by the processes themselves, each line in one write.
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -82,11 +82,12 @@ impl Journals {
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<T>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
-    let lines = BufReader::new(file).lines();
-    lines.map(|line| Ok(serde_json::from_str(&line?)?)).collect()
+    // A line that is being written may be seen in part; it has no end yet.
+    let whole = text.rfind('\n').and_then(|end| text.get(..end)).unwrap_or("");
+    whole.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
