@@ -1,0 +1,121 @@
+//! L1, L2: silence is told once, and again after progress.
+
+use std::time::Duration;
+
+use reveille::{Spawn, TurnReport};
+use reveille_tests::world::{World, idle, pass, session};
+
+fn told(world: &World) -> Vec<String> {
+    let main = |seen: &&reveille_tests::host::Seen| seen.actor.name().as_str() == "main";
+    let seen = world.host.seen();
+    seen.iter().filter(main).flat_map(|seen| seen.texts()).map(str::to_owned).collect()
+}
+
+#[test]
+fn each_silence_is_told_once_however_long_it_lasts() {
+    let world = World::default().agent("lead", |host| host.quick()).agent("worker", |host| {
+        host.agent(|turn, _| async move {
+            pass(3_600_000).await;
+            turn.progress();
+            pass(3_600_000).await;
+            Ok(TurnReport::success("done"))
+        })
+    });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        idle(&runtime, &lead).await;
+    });
+    let stalled = "appears stalled (no activity for 360s).";
+    assert_eq!(told(&world), [stalled, stalled, "completed."]);
+}
+
+#[test]
+fn progress_and_declared_waits_are_not_silence() {
+    let world = World::default().agent("lead", |host| host.quick()).agent("worker", |host| {
+        host.agent(|turn, _| async move {
+            for _ in 0..20 {
+                pass(300_000).await;
+                turn.progress();
+            }
+            let tool = turn.tool("build", Duration::from_secs(3_600));
+            pass(3_500_000).await;
+            drop(tool);
+            pass(300_000).await;
+            Ok(TurnReport::success("done"))
+        })
+    });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        idle(&runtime, &lead).await;
+    });
+    assert_eq!(told(&world), ["completed."]);
+}
+
+#[test]
+fn a_parent_that_waits_for_its_child_is_not_stalled() {
+    let world = World::default()
+        .agent("lead", |host| host.quick())
+        .agent("middle", |host| {
+            host.agent(|turn, _| async move {
+                let child = turn.spawn(Spawn::agent("slow")).await?;
+                turn.wait(child.address(), Duration::from_secs(36_000)).await?;
+                Ok(TurnReport::success("done"))
+            })
+        })
+        .agent("slow", |host| {
+            host.agent(|turn, _| async move {
+                for _ in 0..20 {
+                    pass(300_000).await;
+                    turn.progress();
+                }
+                Ok(TurnReport::success("done"))
+            })
+        });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        runtime.spawn(lead.main(), Spawn::agent("middle")).await.unwrap();
+        idle(&runtime, &lead).await;
+    });
+    assert_eq!(told(&world), ["completed."]);
+}
+
+#[test]
+fn a_silence_that_was_told_is_not_told_again_after_a_restart() {
+    let world = World::default().agent("lead", |host| {
+        host.agent(|turn, injection| async move {
+            let waits = injection.entries.iter().any(|entry| {
+                matches!(&entry.content, reveille::message::Content::Text(text) if text.body == "go")
+            });
+            if waits {
+                let worker = turn.spawn(Spawn::agent("worker").key("one")).await?;
+                let _ = worker;
+            }
+            Ok(TurnReport::success("done"))
+        })
+    }).agent("worker", |host| {
+        host.agent(|turn, injection| async move {
+            if injection.trigger.to_string() == "task" {
+                return Ok(TurnReport::success("first"));
+            }
+            pass(1_000_000).await;
+            let _ = turn;
+            Ok(TurnReport::success("second"))
+        })
+    });
+    let (lead, worker) = world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        runtime.wait(worker.address(), Duration::from_secs(60)).await.unwrap();
+        let more = reveille::Message::text(worker.address().clone(), "more");
+        runtime.send(more).await.unwrap();
+        pass(500_000).await;
+        (lead, worker)
+    });
+    let stalls = |world: &World| told(world).iter().filter(|text| text.contains("stalled")).count();
+    assert_eq!(stalls(&world), 1);
+    world.live(async |runtime| idle(&runtime, &lead).await);
+    assert_eq!(stalls(&world), 1, "{:?}", told(&world));
+    assert_eq!(world.host.seen_by(worker.address()).last().unwrap().attempt, 2);
+}

@@ -1,0 +1,290 @@
+//! P6, S1 to S6: runs, notices, waits, slots, budgets.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use reveille::{Message, Next, OpError, Outcome, Spawn, Status, TurnReport};
+use reveille_tests::world::{World, idle, pass, session};
+
+const LONG: Duration = Duration::from_secs(3_600);
+
+#[test]
+fn forty_completions_in_a_burst_cost_one_turn() {
+    let world = World::default()
+        .agent("lead", |host| host.quick())
+        .agent("worker", |host| host.quick())
+        .set(|config| {
+            config.limits.budgets.children = 40;
+            config.slots = 40;
+        });
+    let lead = world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        for n in 0..40 {
+            let spawn = Spawn::agent("worker").first_message(format!("task {n}"));
+            runtime.spawn(lead.main(), spawn).await.unwrap();
+        }
+        idle(&runtime, &lead).await;
+        lead.main()
+    });
+    let told = world.host.seen_by(&lead);
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].entries.len(), 40);
+    assert!(told[0].texts().iter().all(|text| *text == "completed."));
+}
+
+#[test]
+fn a_worker_is_told_once_and_its_whole_result_is_read_by_run() {
+    let result = "x".repeat(100_000);
+    let whole = result.clone();
+    let world = World::default().agent("lead", |host| host.quick()).agent("worker", move |host| {
+        host.agent(move |_, _| {
+            let result = result.clone();
+            async move { Ok(TurnReport::new(result).status(Status::Blocked)) }
+        })
+    });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        idle(&runtime, &lead).await;
+        let told = world.host.seen_by(&lead.main());
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].texts(), ["finished (status: blocked)."]);
+        assert_eq!(told[0].entries[0].told, Some((worker.run().unwrap(), "completed")));
+        let outcome = runtime.outcome(worker.run().unwrap()).await.unwrap();
+        assert!(matches!(outcome, Outcome::Completed { result, .. } if result == whole));
+    });
+}
+
+#[test]
+fn a_run_stays_open_while_it_has_live_workers_and_ends_when_nothing_could_continue_it() {
+    let world = World::default().agent("lead", |host| host.quick()).agent("worker", |host| {
+        host.agent(|_, _| async {
+            pass(10_000).await;
+            Ok(TurnReport::success("done"))
+        })
+    });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
+        runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        pass(5_000).await;
+        let view = runtime.actors(None, 1).await.unwrap().remove(0);
+        assert!(view.run.is_some() && !view.in_turn);
+        idle(&runtime, &lead).await;
+    });
+    let told = world.host.seen();
+    let lead: Vec<_> = told.iter().filter(|seen| seen.actor.name().as_str() == "main").collect();
+    assert_eq!(lead.len(), 2);
+    assert_eq!(lead[0].run, lead[1].run);
+}
+
+#[test]
+fn finishing_cancels_what_is_going_on_below() {
+    let world = World::default()
+        .agent("lead", |host| {
+            host.agent(|_, _| async { Ok(TurnReport::success("enough").next(Next::Finish)) })
+        })
+        .agent("worker", |host| host.agent(|_, _| std::future::pending()));
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        runtime.send(Message::text(lead.main(), "finish")).await.unwrap();
+        let outcome = runtime.wait(worker.address(), LONG).await.unwrap();
+        assert_eq!(outcome.state(), "cancelled");
+    });
+}
+
+#[test]
+fn a_wait_inside_a_turn_collects_and_nothing_is_announced_as_well() {
+    let world = World::default()
+        .agent("lead", |host| {
+            host.agent(|turn, _| async move {
+                let worker = turn.spawn(Spawn::agent("worker")).await?;
+                let outcome = turn.wait(worker.address(), LONG).await?;
+                assert_eq!(outcome.state(), "completed");
+                Ok(TurnReport::success("collected"))
+            })
+        })
+        .agent("worker", |host| {
+            host.agent(|_, _| async {
+                pass(3_000).await;
+                Ok(TurnReport::success("done"))
+            })
+        });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
+        idle(&runtime, &lead).await;
+        pass(60_000).await;
+        assert_eq!(world.host.seen_by(&lead.main()).len(), 1);
+        let view = runtime.actors(None, 1).await.unwrap().remove(0);
+        assert_eq!((view.pending, view.open.len()), (0, 0));
+    });
+}
+
+#[test]
+fn a_wait_that_was_given_up_leaves_the_notice() {
+    let world = World::default()
+        .agent("lead", |host| {
+            host.agent(|turn, injection| async move {
+                if injection.entries.len() == 1 && injection.trigger.to_string() == "window" {
+                    let worker = turn.spawn(Spawn::agent("worker").key("once")).await?;
+                    let waited = turn.wait(worker.address(), Duration::from_secs(1)).await;
+                    if worker.run().is_some() {
+                        assert_eq!(waited, Err(OpError::TimedOut { limit_ms: 1_000 }));
+                    }
+                }
+                Ok(TurnReport::success("gave up"))
+            })
+        })
+        .agent("worker", |host| {
+            host.agent(|_, _| async {
+                pass(3_000).await;
+                Ok(TurnReport::success("done"))
+            })
+        });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
+        idle(&runtime, &lead).await;
+        let told = world.host.seen_by(&lead.main());
+        assert_eq!(told.last().unwrap().texts(), ["completed."]);
+        assert_eq!(told.len(), 2);
+    });
+}
+
+#[test]
+fn a_wait_of_the_host_only_reads() {
+    let world =
+        World::default().agent("lead", |host| host.quick()).agent("worker", |host| host.quick());
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        let outcome = runtime.wait(worker.address(), LONG).await.unwrap();
+        assert_eq!(outcome, runtime.wait(worker.address(), LONG).await.unwrap());
+        idle(&runtime, &lead).await;
+        assert_eq!(world.host.seen_by(&lead.main()).len(), 1, "the lead is told all the same");
+    });
+}
+
+#[test]
+fn a_wait_on_oneself_or_in_a_circle_is_refused() {
+    let world = World::default()
+        .agent("lead", |host| {
+            host.agent(|turn, _| async move {
+                let own = turn.address().clone();
+                let error = turn.wait(&own, LONG).await.unwrap_err();
+                assert_eq!(error.code().name, "would_deadlock");
+                let worker = turn.spawn(Spawn::agent("worker")).await?;
+                Ok(TurnReport::new(turn.wait(worker.address(), LONG).await?.state()))
+            })
+        })
+        .agent("worker", |host| {
+            host.agent(|turn, _| async move {
+                pass(1_000).await;
+                let lead = reveille::Address::new(turn.address().session(), "main".parse()?);
+                let error = turn.wait(&lead, LONG).await.unwrap_err();
+                Ok(TurnReport::success(error.code().name))
+            })
+        });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
+        let outcome = runtime.wait(&lead.main(), LONG).await.unwrap();
+        assert!(matches!(outcome, Outcome::Completed { result, .. } if result == "completed"));
+    });
+}
+
+#[test]
+fn no_more_turns_of_an_agent_run_than_it_has_slots_and_a_waiting_parent_gives_its_slot_back() {
+    let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (now, peak) = (Arc::clone(&running), Arc::clone(&most));
+    let world = World::default().set(|config| config.slots = 2).agent("worker", move |host| {
+        host.agent(move |turn, injection| {
+            let (now, peak) = (Arc::clone(&now), Arc::clone(&peak));
+            async move {
+                let first = injection.entries[0].content.clone();
+                let reveille::message::Content::Text(text) = first else { panic!("no text") };
+                let depth: usize = text.body.parse()?;
+                if depth > 0 {
+                    let next = Spawn::agent("worker").first_message((depth - 1).to_string());
+                    let child = turn.spawn(next).await?;
+                    turn.wait(child.address(), LONG).await?;
+                    return Ok(TurnReport::success("parent"));
+                }
+                peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                pass(1_000).await;
+                now.fetch_sub(1, Ordering::SeqCst);
+                Ok(TurnReport::success("leaf"))
+            }
+        })
+    });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "absent").await;
+        let mut workers = Vec::new();
+        for _ in 0..6 {
+            let spawn = Spawn::agent("worker").first_message("2");
+            workers.push(runtime.spawn(lead.main(), spawn).await.unwrap());
+        }
+        for worker in &workers {
+            let outcome = runtime.wait(worker.address(), LONG).await.unwrap();
+            assert_eq!(outcome.state(), "completed");
+        }
+    });
+    assert_eq!(most.load(Ordering::SeqCst), 2);
+    assert_eq!(running.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn the_same_spawn_again_answers_the_worker_that_is_there() {
+    let world = World::default().agent("worker", |host| host.quick());
+    world.live(async |runtime| {
+        let lead = session(&runtime, "absent").await;
+        let spawn = || Spawn::agent("worker").key("one");
+        let first = runtime.spawn(lead.main(), spawn()).await.unwrap();
+        let again = runtime.spawn(lead.main(), spawn()).await.unwrap();
+        assert_eq!(first.address(), again.address());
+        assert_eq!(again.admission(), reveille::Admission::Existing);
+        runtime.wait(first.address(), LONG).await.unwrap();
+        assert_eq!(world.host.seen().len(), 1);
+    });
+}
+
+#[test]
+fn a_spawn_beyond_a_budget_is_refused_by_name_and_leaves_nothing() {
+    let world = World::default().set(|config| config.limits.budgets.spawns_per_minute = 2);
+    world.live(async |runtime| {
+        let lead = session(&runtime, "absent").await;
+        for _ in 0..2 {
+            runtime.spawn(lead.main(), Spawn::agent("absent")).await.unwrap();
+        }
+        let error = runtime.spawn(lead.main(), Spawn::agent("absent")).await.unwrap_err();
+        assert!(error.to_string().contains("spawns_per_minute: 3"), "{error}");
+        assert_eq!(runtime.actors(None, 10).await.unwrap().len(), 3);
+        pass(60_000).await;
+        runtime.spawn(lead.main(), Spawn::agent("absent")).await.unwrap();
+    });
+}
+
+#[test]
+fn after_its_end_a_turn_can_do_nothing_any_more() {
+    let kept = Arc::new(parking_lot::Mutex::new(None));
+    let keep = Arc::clone(&kept);
+    let world = World::default().agent("lead", move |host| {
+        host.agent(move |turn, _| {
+            *keep.lock() = Some(turn);
+            async { Ok(TurnReport::success("done")) }
+        })
+    });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
+        idle(&runtime, &lead).await;
+        let turn = kept.lock().take().unwrap();
+        let sent = turn.send(Message::text(lead.main(), "late")).await;
+        assert_eq!(sent, Err(OpError::StaleToken));
+        assert_eq!(turn.spawn(Spawn::agent("lead")).await.unwrap_err(), OpError::StaleToken);
+        assert_eq!(turn.wait(&lead.main(), LONG).await.unwrap_err(), OpError::StaleToken);
+    });
+}
