@@ -12,48 +12,63 @@ use reveille_tests::world::{World, idle, pass, session};
 /// and its text lost.
 #[test]
 fn b78_a_cancel_does_not_overwrite_a_result_that_is_there() {
+    const WORLDS: u64 = 50;
+    const EACH: u64 = 200;
     let seed = fastrand::u64(..);
     eprintln!("seed {seed}");
-    let mut random = fastrand::Rng::with_seed(seed);
     let (mut completed, mut cancelled) = (0, 0);
-    for round in 0..10_000 {
-        let ends = 90 + random.u64(0..20);
-        let obeys = random.bool();
-        let yields = random.usize(0..6);
+    for round in 0..WORLDS {
+        let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
         let world =
-            World::default().agent("lead", |host| host.quick()).agent("worker", move |host| {
-                host.agent(move |turn, _| async move {
+            World::default().agent("lead", |host| host.quick()).agent("worker", |host| {
+                host.agent(|turn, injection| async move {
+                    let reveille::message::Content::Text(text) = &injection.entries[0].content
+                    else {
+                        panic!("no text")
+                    };
+                    let ends: u64 = text.body.parse()?;
                     tokio::select! {
                         biased;
                         () = pass(ends) => {}
-                        () = turn.cancelled(), if obeys => {
+                        () = turn.cancelled(), if ends.is_multiple_of(2) => {
                             return Err(TurnError::permanent("asked to end"));
                         }
                     }
                     Ok(TurnReport::success("X"))
                 })
             });
+        let world = world.set(|config| {
+            config.limits.budgets.spawns_per_minute = u32::MAX;
+        });
         world.live(async |runtime| {
             let lead = session(&runtime, "lead").await;
-            let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
-            pass(90 + random.u64(0..20)).await;
-            for _ in 0..yields {
-                tokio::task::yield_now().await;
-            }
-            let grace = Cancel::reason("race").grace(Duration::from_millis(random.u64(0..10)));
-            let answer = runtime.cancel(worker.address(), grace).await.unwrap();
-            let outcome = runtime.wait(worker.address(), Duration::ZERO).await.unwrap();
-            match (&answer, &outcome) {
-                (Cancelled::AlreadyEnded(state), Outcome::Completed { result, .. }) => {
-                    assert_eq!((state.name(), result.as_str()), ("completed", "X"));
-                    completed += 1;
+            for _ in 0..EACH {
+                let ends = 90 + random.u64(0..20);
+                let spawn = Spawn::agent("worker").first_message(ends.to_string());
+                let worker = runtime.spawn(lead.main(), spawn).await.unwrap();
+                pass(90 + random.u64(0..20)).await;
+                for _ in 0..random.usize(0..6) {
+                    tokio::task::yield_now().await;
                 }
-                (Cancelled::Ended | Cancelled::Killed, Outcome::Cancelled { .. }) => cancelled += 1,
-                other => panic!("round {round}, seed {seed}: {other:?}"),
+                let grace = Duration::from_millis(random.u64(0..10));
+                let cancel = Cancel::reason("race").grace(grace);
+                let answer = runtime.cancel(worker.address(), cancel).await.unwrap();
+                let outcome = runtime.wait(worker.address(), Duration::ZERO).await.unwrap();
+                match (&answer, &outcome) {
+                    (Cancelled::AlreadyEnded(state), Outcome::Completed { result, .. }) => {
+                        assert_eq!((state.name(), result.as_str()), ("completed", "X"));
+                        completed += 1;
+                    }
+                    (Cancelled::Ended | Cancelled::Killed, Outcome::Cancelled { .. }) => {
+                        cancelled += 1;
+                    }
+                    other => panic!("round {round}, seed {seed}: {other:?}"),
+                }
             }
             idle(&runtime, &lead).await;
             let told = world.host.seen_by(&lead.main());
-            assert_eq!(told.iter().map(|seen| seen.entries.len()).sum::<usize>(), 1, "one notice");
+            let notices = told.iter().map(|seen| seen.entries.len() as u64).sum::<u64>();
+            assert_eq!(notices, EACH, "one notice each: seed {seed}");
         });
     }
     eprintln!("{completed} completed, {cancelled} cancelled");

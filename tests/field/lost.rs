@@ -69,7 +69,7 @@ fn b07_concurrent_senders_all_keep_their_messages_and_their_order() {
                 for n in 0..EACH {
                     let text = Text::new(format!("{sender} {n}"));
                     let message = Prepared::text(reveille::Caller::Host, text, false).unwrap();
-                    let send = Send { to: vec![main.clone()], message };
+                    let send = Send { to: vec![main.clone()], message, token: None };
                     ids.push(store.run(send).await.unwrap());
                 }
                 ids

@@ -140,17 +140,45 @@ impl reveille::Agent for Nobody {
 }
 
 #[test]
-fn an_injection_that_the_agent_has_is_settled_and_not_handed_over_again() {
+fn what_a_lost_turn_left_in_the_agent_is_settled_and_not_handed_over_again() {
+    for (presence, handed_over) in [(Presence::Yes, 1), (Presence::No, 2), (Presence::Unknown, 2)] {
+        let world = World::default().agent("lead", |host| {
+            let hangs_once = |turn: reveille::Turn, _| async move {
+                if turn.attempt() == 1 {
+                    std::future::pending::<()>().await;
+                }
+                Ok(TurnReport::success("done"))
+            };
+            host.agent_with(hangs_once, presence)
+        });
+        let lead = world.live(async |runtime| {
+            let lead = session(&runtime, "lead").await;
+            runtime.send(Message::text(lead.main(), "a")).await.unwrap();
+            pass(1_000).await;
+            lead
+        });
+        world.live(async |runtime| idle(&runtime, &lead).await);
+        assert_eq!(world.host.seen().len(), handed_over, "{presence:?}");
+    }
+}
+
+#[test]
+fn an_agent_that_failed_is_not_asked_whether_it_has_the_injection() {
     let world = World::default().agent("lead", |host| {
-        let fails = |_, _| async { Err(TurnError::transient("the answer was lost")) };
-        host.agent_with(fails, Presence::Yes)
+        let fails_once = |turn: reveille::Turn, _| async move {
+            if turn.attempt() == 1 {
+                return Err(TurnError::transient("provider"));
+            }
+            Ok(TurnReport::success("done"))
+        };
+        host.agent_with(fails_once, Presence::Yes)
     });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
         runtime.send(Message::text(lead.main(), "a")).await.unwrap();
         idle(&runtime, &lead).await;
     });
-    assert_eq!(world.host.seen().len(), 1);
+    assert_eq!(world.host.seen().len(), 2);
 }
 
 #[test]
@@ -164,5 +192,85 @@ fn a_result_that_is_too_large_fails_the_run_and_says_why() {
         let outcome = runtime.wait(worker.address(), LONG).await.unwrap();
         let Outcome::Failed { error, .. } = outcome else { panic!("{outcome:?}") };
         assert_eq!(error, "result bytes has 2097152, at most 1048576 are allowed");
+    });
+}
+
+#[test]
+fn a_report_beyond_its_limits_fails_its_run_and_nobody_else() {
+    let world = World::default().agent("lead", |host| host.quick()).agent("worker", |host| {
+        host.agent(|_, injection| async move {
+            let long = "x".repeat(5 << 20);
+            let reveille::message::Content::Text(text) = &injection.entries[0].content else {
+                panic!("no text")
+            };
+            Ok(match text.body.as_str() {
+                "summary" => TurnReport::success("").summary(long),
+                _ => TurnReport::success("").status(reveille::Status::Unrecognised(long)),
+            })
+        })
+    });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        for what in ["summary", "status"] {
+            let spawn = Spawn::agent("worker").first_message(what);
+            let worker = runtime.spawn(lead.main(), spawn).await.unwrap();
+            let outcome = runtime.wait(worker.address(), LONG).await.unwrap();
+            let Outcome::Failed { error, .. } = outcome else { panic!("{outcome:?}") };
+            assert!(error.starts_with(&format!("{what} characters has 5242880")), "{error}");
+        }
+        idle(&runtime, &lead).await;
+    });
+}
+
+/// An agent whose futures panic before they are polled, or whose drop panics.
+struct Brittle;
+
+impl Drop for Brittle {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "dropped");
+    }
+}
+
+impl reveille::Agent for Brittle {
+    fn turn(
+        &mut self,
+        _: &reveille::Turn,
+        _: reveille::Injection,
+    ) -> impl Future<Output = Result<TurnReport, TurnError>> + Send {
+        let none: Option<std::future::Ready<Result<TurnReport, TurnError>>> = None;
+        none.unwrap()
+    }
+}
+
+#[test]
+fn a_panic_anywhere_in_an_agent_ends_its_turn() {
+    let spec = reveille::AgentSpec::new(|_| async { Ok::<_, std::io::Error>(Brittle) });
+    let world = World::default().agent("lead", |host| host.quick()).with("worker", spec);
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        let outcome = runtime.wait(worker.address(), LONG).await.unwrap();
+        assert!(matches!(outcome, Outcome::Failed { class: reveille::FailureClass::Panic, .. }));
+        idle(&runtime, &lead).await;
+    });
+}
+
+#[test]
+fn mail_for_an_agent_that_cannot_be_made_waits_until_it_can() {
+    let broken = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let fixed = Arc::clone(&broken);
+    let spec = reveille::AgentSpec::new(move |_| {
+        let broken = broken.load(Ordering::SeqCst);
+        async move { if broken { Err(std::io::Error::other("no licence")) } else { Ok(Nobody) } }
+    });
+    let world = World::default().with("lead", spec);
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        runtime.send(Message::text(lead.main(), "a")).await.unwrap();
+        pass(3_600_000).await;
+        let view = runtime.actors(None, 1).await.unwrap().remove(0);
+        assert_eq!((view.open.len(), view.dead), (1, 0));
+        fixed.store(false, Ordering::SeqCst);
+        idle(&runtime, &lead).await;
     });
 }

@@ -119,3 +119,54 @@ fn a_silence_that_was_told_is_not_told_again_after_a_restart() {
     assert_eq!(stalls(&world), 1, "{:?}", told(&world));
     assert_eq!(world.host.seen_by(worker.address()).last().unwrap().attempt, 2);
 }
+
+#[test]
+fn a_later_turn_of_the_same_run_that_hangs_is_told_as_well() {
+    let world = World::default().agent("lead", |host| host.quick()).agent("middle", |host| {
+        host.agent(|turn, injection| async move {
+            if injection.trigger.to_string() == "task" {
+                turn.spawn(Spawn::agent("child")).await?;
+            }
+            // Both turns are silent for longer than they may be, and end just after it is told.
+            pass(360_100).await;
+            Ok(TurnReport::success("done"))
+        })
+    });
+    let world = world.agent("child", |host| {
+        host.agent(|turn, _| async move {
+            for _ in 0..10 {
+                pass(100_000).await;
+                turn.progress();
+            }
+            Ok(TurnReport::success("done"))
+        })
+    });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        runtime.spawn(lead.main(), Spawn::agent("middle")).await.unwrap();
+        idle(&runtime, &lead).await;
+    });
+    let stalls = told(&world).iter().filter(|text| text.contains("stalled")).count();
+    assert_eq!(stalls, 2, "{:?}", told(&world));
+}
+
+#[test]
+fn a_tool_that_ends_early_leaves_no_gap_in_the_watch() {
+    let world = World::default().agent("lead", |host| host.quick()).agent("worker", |host| {
+        host.agent(|turn, _| async move {
+            drop(turn.tool("quick", Duration::from_secs(86_400)));
+            let other = turn.tool("second", Duration::from_secs(600));
+            drop(turn.tool("third", Duration::from_secs(60)));
+            pass(500_000).await;
+            drop(other);
+            pass(3_600_000).await;
+            Ok(TurnReport::success("done"))
+        })
+    });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        pass(500_000 + 360_000 + 370_000).await;
+        assert_eq!(told(&world).len(), 1, "{:?}", told(&world));
+    });
+}

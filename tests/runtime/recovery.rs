@@ -108,50 +108,98 @@ fn wakes_are_derived_anew_after_a_crash() {
 }
 
 #[test]
-fn a_shutdown_lets_turns_end_and_cuts_those_that_take_too_long() {
+fn a_shutdown_lets_turns_end_and_starts_none() {
     let world = World::default()
+        .set(|config| config.slots = 1)
         .agent("lead", |host| host.quick())
-        .agent("short", |host| {
-            host.agent(|_, _| async {
+        .agent("worker", |host| {
+            host.agent(|turn, _| async move {
                 pass(10_000).await;
-                Ok(TurnReport::success("done"))
-            })
-        })
-        .agent("long", |host| {
-            host.agent(|turn, injection| async move {
-                if turn.attempt() == 1 && injection.entries.len() == 1 {
-                    pass(100_000).await;
-                }
+                // A turn under way may finish what it is at.
+                let lead = reveille::Address::new(turn.address().session(), "main".parse()?);
+                turn.send(Message::text(lead, "from the last turn")).await?;
                 Ok(TurnReport::success("done"))
             })
         });
-    let (lead, long) = world.live(async |runtime| {
+    world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        let short = runtime.spawn(lead.main(), Spawn::agent("short")).await.unwrap();
-        let task = runtime.spawn(lead.main(), Spawn::agent("long")).await.unwrap();
-        let long = session(&runtime, "long").await;
-        runtime.send(Message::text(long.main(), "hello")).await.unwrap();
+        let first = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        let second = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
         pass(1_000).await;
-        let watcher = runtime.clone();
-        let (closed, refused) = tokio::join!(runtime.shutdown(), async {
-            pass(1).await;
-            watcher.send(Message::text(lead.main(), "late")).await
-        });
+        let (closed, refused, waited) = tokio::join!(
+            runtime.shutdown(),
+            async {
+                pass(1).await;
+                runtime.send(Message::text(lead.main(), "late")).await
+            },
+            runtime.wait(second.address(), LONG)
+        );
         closed.unwrap();
         assert_eq!(refused.unwrap_err().code().name, "shutting_down");
-        let (short, task) = (short.address().clone(), task.address().clone());
-        (lead, (long, short, task))
+        assert!(waited.is_err(), "whoever waits is released");
+        assert_eq!(world.host.seen_by(first.address()).len(), 1);
+        assert!(world.host.seen_by(second.address()).is_empty(), "it is still queued");
     });
-    let _ = lead;
-    let (long, short, task) = long;
-    // The store was closed; its records tell what became of the three.
-    let records = |address: reveille::Address| {
-        let found = world.host.seen_by(&address);
-        found.len()
+}
+
+#[test]
+fn a_store_from_the_future_stops_nothing() {
+    let world = World::default().agent("lead", |host| host.quick());
+    let lead = world.live(async |runtime| session(&runtime, "lead").await);
+    let at = |world: &World| {
+        let store = world.store.clone();
+        world.live(async |_| store.look(|state| state.at()).await.unwrap())
     };
-    assert_eq!(records(short), 1);
-    assert_eq!(records(task), 1);
-    assert_eq!(records(long.main()), 1);
+    world.live(async |_| pass(86_400_000).await);
+    let before = at(&world);
+    world.live(async |runtime| {
+        runtime.send(Message::text(lead.main(), "a")).await.unwrap();
+        pass(1_000).await;
+    });
+    assert_eq!(world.host.seen().len(), 1);
+    assert!(at(&world) >= before);
+}
+
+#[test]
+fn the_clock_of_a_start_is_not_behind_what_the_store_holds() {
+    let ahead = reveille::Timestamp::from_millis(4_000_000_000_000);
+    let clock = reveille::Clock::system_from(ahead);
+    assert!(clock.now() >= ahead);
+}
+
+#[test]
+fn notices_do_not_wake_a_worker_that_was_interrupted() {
+    let world = World::default()
+        .agent("lead", |host| host.quick())
+        .agent("middle", |host| {
+            host.agent(|turn, _| async move {
+                for _ in 0..2 {
+                    turn.spawn(Spawn::agent("child")).await?;
+                }
+                std::future::pending().await
+            })
+        })
+        .agent("child", |host| host.agent(|_, _| std::future::pending()))
+        .set(|config| config.slots = 1);
+    let (lead, middle) = world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        let middle = runtime.spawn(lead.main(), Spawn::agent("middle")).await.unwrap();
+        pass(5_000).await;
+        (lead, middle)
+    });
+    world.live(async |runtime| {
+        idle(&runtime, &lead).await;
+        pass(60_000).await;
+        let views = runtime.actors(None, 10).await.unwrap();
+        let ended = |name: &str| {
+            let view = views.iter().find(|view| view.address.name().as_str() == name).unwrap();
+            view.ended.unwrap().1
+        };
+        assert_eq!(ended("middle-1"), "interrupted");
+        assert_eq!(ended("child-1"), "interrupted");
+        assert_eq!(ended("child-2"), "cancelled", "what was queued below it never starts");
+        assert_eq!(world.host.seen_by(middle.address()).len(), 1);
+    });
 }
 
 #[test]

@@ -288,3 +288,116 @@ fn after_its_end_a_turn_can_do_nothing_any_more() {
         assert_eq!(turn.wait(&lead.main(), LONG).await.unwrap_err(), OpError::StaleToken);
     });
 }
+
+#[test]
+fn a_silent_cancel_of_the_last_child_does_not_strand_the_run_above_it() {
+    let world = World::default()
+        .agent("lead", |host| host.quick())
+        .agent("worker", |host| host.agent(|_, _| std::future::pending()));
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
+        pass(5_000).await;
+        let cancel = reveille::Cancel::reason("quietly").grace(Duration::ZERO).silent();
+        runtime.cancel(worker.address(), cancel).await.unwrap();
+        idle(&runtime, &lead).await;
+    });
+}
+
+#[test]
+fn a_cancelled_parent_takes_its_workers_along_and_is_not_woken_by_them() {
+    let world = World::default()
+        .set(|config| config.slots = 2)
+        .agent("lead", |host| host.quick())
+        .agent("middle", |host| {
+            host.agent(|turn, _| async move {
+                for _ in 0..4 {
+                    turn.spawn(Spawn::agent("worker")).await?;
+                }
+                Ok(TurnReport::success("spawned"))
+            })
+        })
+        .agent("worker", |host| host.agent(|_, _| std::future::pending()));
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        let middle = runtime.spawn(lead.main(), Spawn::agent("middle")).await.unwrap();
+        pass(5_000).await;
+        let cancel = reveille::Cancel::reason("enough");
+        runtime.cancel(middle.address(), cancel).await.unwrap();
+        idle(&runtime, &lead).await;
+        let views = runtime.actors(None, 100).await.unwrap();
+        let cancelled = views.iter().filter(|view| {
+            view.ended.is_some_and(|(_, state)| state == "cancelled")
+        });
+        assert_eq!(cancelled.count(), 5, "two that ran, two that were queued, and the parent");
+        assert_eq!(world.host.seen_by(middle.address()).len(), 1);
+    });
+}
+
+#[test]
+fn waits_side_by_side_share_one_slot_and_return_what_they_waited_for() {
+    let world = World::default()
+        .set(|config| config.slots = 1)
+        .agent("lead", |host| {
+            host.agent(|turn, _| async move {
+                let a = turn.spawn(Spawn::agent("worker")).await?;
+                let b = turn.spawn(Spawn::agent("worker")).await?;
+                let (a, b, again) = tokio::join!(
+                    turn.wait(a.address(), LONG),
+                    turn.wait(b.address(), LONG),
+                    turn.wait(a.address(), LONG)
+                );
+                assert_eq!((a?.state(), b?.state(), again?.state()), ("completed", "completed", "completed"));
+                Ok(TurnReport::success("both"))
+            })
+        })
+        .agent("worker", |host| {
+            host.agent(|_, _| async {
+                pass(3_000).await;
+                Ok(TurnReport::success("done"))
+            })
+        });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        let other = session(&runtime, "lead").await;
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
+        runtime.send(Message::text(other.main(), "go")).await.unwrap();
+        idle(&runtime, &lead).await;
+        idle(&runtime, &other).await;
+        assert_eq!(world.host.seen_by(&lead.main()).len(), 1, "nothing is announced as well");
+    });
+}
+
+#[test]
+fn what_a_wait_collected_and_never_returned_is_announced() {
+    let world = World::default()
+        .agent("lead", |host| {
+            host.agent(|turn, injection| async move {
+                if injection.entries[0].content.kind() == reveille::Kind::Text {
+                    let worker = turn.spawn(Spawn::agent("worker")).await?;
+                    let (waiter, address) = (turn.clone(), worker.address().clone());
+                    // Polled once, so that it is registered, and then never again.
+                    let mut wait = Box::pin(async move { waiter.wait(&address, LONG).await });
+                    assert!(futures_util::poll!(&mut wait).is_pending());
+                    pass(5_000).await;
+                    std::mem::forget(wait);
+                }
+                Ok(TurnReport::success("done"))
+            })
+        })
+        .agent("worker", |host| {
+            host.agent(|_, _| async {
+                pass(1_000).await;
+                Ok(TurnReport::success("done"))
+            })
+        });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
+        idle(&runtime, &lead).await;
+        let told = world.host.seen_by(&lead.main());
+        assert_eq!(told.len(), 2);
+        assert_eq!(told[1].texts(), ["completed."]);
+    });
+}

@@ -2,6 +2,7 @@
 
 // Test support may say what cannot be by panicking.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::print_stderr)] // a test that is skipped says so
 
 pub mod binary;
 pub mod host;

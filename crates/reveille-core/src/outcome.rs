@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::error::OpError;
-use crate::limits::RESULT_BYTES;
+use crate::limits::{ERROR_BYTES, LINE_CHARS, RESULT_BYTES};
 use crate::message::Caller;
 
 /// What a run says of itself.
@@ -138,17 +138,25 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Checks the size of a result.
+    /// Checks every field against its limit.
     ///
     /// # Errors
     ///
-    /// `too_large` when the result is above 1 MiB.
+    /// `too_large`, naming the field: a result above 1 MiB, a summary, reason or reported status
+    /// above 200 characters, an error above 4 KiB.
     pub fn check(&self) -> Result<(), OpError> {
+        let line = |field, text: &str| OpError::at_most(field, text.chars().count(), LINE_CHARS);
         match self {
-            Self::Completed { result, .. } => {
+            Self::Completed { status, summary, result } => {
+                if let Status::Unrecognised(raw) = status {
+                    line("status characters", raw)?;
+                }
+                line("summary characters", summary.as_deref().unwrap_or(""))?;
                 OpError::at_most("result bytes", result.len(), RESULT_BYTES)
             }
-            _ => Ok(()),
+            Self::Failed { error, .. } => OpError::at_most("error bytes", error.len(), ERROR_BYTES),
+            Self::Cancelled { reason, .. } => line("reason characters", reason),
+            Self::Interrupted { .. } => Ok(()),
         }
     }
 

@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 pub const FORMAT: u8 = 1;
 /// Bytes before the payload.
 pub const FRAME_HEAD_BYTES: usize = 12;
-/// No payload may be larger: a result of 1 MiB, and what stands around it.
-pub const PAYLOAD_BYTES: usize = 4 * 1024 * 1024;
+/// No payload may be larger: room for a row with two million messages.
+pub const PAYLOAD_BYTES: usize = 256 * 1024 * 1024;
 
 /// Why bytes are not a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -85,7 +85,9 @@ pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, CodecError> {
 ///
 /// When the payload is not a `T`.
 pub fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, CodecError> {
-    let config = bincode::config::standard().with_limit::<PAYLOAD_BYTES>();
+    // What is decoded is bounded by the payload, whose length was checked: a claimed length beyond
+    // it is an error before memory is taken.
+    let config = bincode::config::standard();
     let (value, used) = bincode::serde::decode_from_slice(payload, config)
         .map_err(|error| CodecError::Payload(error.to_string()))?;
     if used == payload.len() {

@@ -143,7 +143,7 @@ impl Disk {
     ) -> Result<(), DiskError> {
         let (parts, chain) = blob.finish(first, self.commit + 1, stamp, self.chain);
         let written: u64 = parts.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-        self.cycle.begin_if_due(written, self.options.history_bytes / 4, first, state);
+        self.cycle.begin_if_due(written, self.options.history_bytes / 4, state);
         let txn = self.db.begin_write()?;
         {
             let mut log = txn.open_table(LOG)?;
@@ -154,9 +154,7 @@ impl Disk {
             edge.close()?;
         }
         let finished = self.cycle.write_rows(&txn, self.options.rows_per_commit, state)?;
-        if let Some(replay_from) = finished {
-            let checkpoint =
-                Checkpoint { replay_from, incarnation: state.incarnation(), at: state.at() };
+        if let Some(checkpoint) = finished {
             write_checkpoint(&txn, &checkpoint)?;
             self.checkpoint = checkpoint;
         }
@@ -178,13 +176,12 @@ impl Disk {
     pub(crate) fn close(&mut self, state: &mut State) -> Result<(), DiskError> {
         let mut txn = self.db.begin_write()?;
         txn.set_quick_repair(true);
-        self.cycle.begin(state.next(), state);
-        self.cycle.write_rows(&txn, usize::MAX, state)?;
-        let (incarnation, at) = (state.incarnation(), state.at());
-        let checkpoint = Checkpoint { replay_from: state.next(), incarnation, at };
-        write_checkpoint(&txn, &checkpoint)?;
+        self.cycle.begin(state);
+        if let Some(checkpoint) = self.cycle.write_rows(&txn, usize::MAX, state)? {
+            write_checkpoint(&txn, &checkpoint)?;
+        }
         txn.commit()?;
-        self.checkpoint = checkpoint;
+        self.reader.close();
         Ok(())
     }
 }

@@ -53,6 +53,9 @@ pub struct Committed<'a> {
     pub records: &'a [(Seq, Record)],
 }
 
+/// Why a store that was closed takes nothing more.
+const CLOSED: &str = "the store is closed";
+
 /// Releases an answer, or refuses it, once the fate of its commit is known.
 pub(crate) type Reply = Box<dyn FnOnce(Result<(), OpError>) + Send>;
 /// A request: does its part of a commit, and says how to answer.
@@ -193,10 +196,11 @@ impl Engine {
 
     /// Writes what checkpoints lack. The store takes nothing more.
     pub(crate) fn close(&mut self) -> Result<(), OpError> {
-        if let Some(reason) = self.failed.take() {
-            return Err(OpError::StorageFailed { reason });
+        if let Some(reason) = self.failed.clone() {
+            let closed = reason == CLOSED;
+            return if closed { Ok(()) } else { Err(OpError::StorageFailed { reason }) };
         }
-        self.failed = Some("the store is closed".into());
+        self.failed = Some(CLOSED.into());
         self.disk.close(&mut self.state).map_err(|error| {
             tracing::error!(%error, "the store was not closed cleanly");
             OpError::StorageFailed { reason: error.to_string() }

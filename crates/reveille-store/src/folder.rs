@@ -11,7 +11,7 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use redb::Database;
+use redb::{Database, DatabaseError};
 
 use crate::disk::{Disk, DiskOptions, STORE_FORMAT};
 use crate::error::{DiskError, OpenError};
@@ -36,6 +36,9 @@ impl Folder {
         let io = |source| OpenError::Io { path: path.to_owned(), source };
         if create {
             fs::create_dir_all(path).map_err(io)?;
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let parent = parent.unwrap_or_else(|| Path::new("."));
+            File::open(parent).and_then(|parent| parent.sync_all()).map_err(io)?;
         } else if !path.join("FORMAT").exists() && !path.join("store.redb").exists() {
             return Err(io(io::Error::new(io::ErrorKind::NotFound, "there is no store")));
         }
@@ -69,8 +72,7 @@ impl Folder {
             if waited >= patience {
                 return Err(OpenError::AlreadyInUse { path: self.path.clone(), holder });
             }
-            #[allow(clippy::disallowed_methods)] // nothing tells when a lock becomes free
-            std::thread::sleep(RETRY);
+            pause();
             waited += RETRY;
         }
     }
@@ -114,13 +116,28 @@ impl Folder {
             Err(source) => return Err(OpenError::Io { path, source }),
             Ok(_) => {}
         }
-        let database = builder(options)
-            .open(&path)
-            .map_err(|error| self.disk(DiskError::from(error)))?;
+        let database = self.open(&path, options)?;
         if !marked {
             self.write_marker(&marker)?;
         }
         Ok(database)
+    }
+
+    /// Opens the file. The last owner may still be letting go of it when its lock is free.
+    fn open(&self, path: &Path, options: DiskOptions) -> Result<Database, OpenError> {
+        let mut waited = Duration::ZERO;
+        loop {
+            match builder(options).open(path) {
+                Ok(database) => return Ok(database),
+                Err(DatabaseError::DatabaseAlreadyOpen) if waited < LIVING => pause(),
+                Err(DatabaseError::DatabaseAlreadyOpen) => {
+                    let holder = "somebody who holds the file but not the folder".to_owned();
+                    return Err(OpenError::AlreadyInUse { path: self.path.clone(), holder });
+                }
+                Err(error) => return Err(self.disk(error.into())),
+            }
+            waited += RETRY;
+        }
     }
 
     fn marked(&self, marker: &Path) -> Result<bool, OpenError> {
@@ -184,11 +201,18 @@ impl Folder {
 pub(crate) fn opening(path: &Path, error: DiskError) -> OpenError {
     match error {
         DiskError::Storage(error) => match *error {
-            redb::Error::Io(source) => OpenError::Io { path: path.to_owned(), source },
+            redb::Error::Io(source) if !shortened(&source) => {
+                OpenError::Io { path: path.to_owned(), source }
+            }
             error => OpenError::Damaged { path: path.to_owned(), what: error.to_string() },
         },
         error => OpenError::Damaged { path: path.to_owned(), what: error.to_string() },
     }
+}
+
+/// Whether an error says that the file has too few bytes, or others than it had.
+fn shortened(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
 }
 
 /// How databases are opened: with a cache that is bounded, and progress when redb must repair.
@@ -199,6 +223,11 @@ pub(crate) fn builder(options: DiskOptions) -> redb::Builder {
         tracing::info!(progress = session.progress(), "the store was not closed: redb repairs it");
     });
     builder
+}
+
+#[allow(clippy::disallowed_methods)] // nothing tells when a lock becomes free
+fn pause() {
+    std::thread::sleep(RETRY);
 }
 
 fn program() -> String {

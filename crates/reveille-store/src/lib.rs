@@ -14,7 +14,7 @@
 //! let store = Store::in_memory();
 //! let session = store.run(CreateSession { title: "lead".into(), agent: None, first: None }).await?;
 //! let message = Prepared::text(Caller::Host, Text::new("look at the failing build"), false)?;
-//! store.run(Send { to: vec![session.main.clone()], message }).await?;
+//! store.run(Send { to: vec![session.main.clone()], message, token: None }).await?;
 //! let unread = store.look(move |state| {
 //!     state.find(&session.main).and_then(|n| state.row(n)).map(|row| row.unread().count())
 //! });
@@ -54,9 +54,8 @@ use self::engine::{Engine, Writer};
 use self::error::DiskError;
 use self::folder::{Folder, builder, opening};
 use self::record::Record;
-use self::state::Wait;
-use self::step::wait::{GiveBack, WaitAnswer, WaitFor};
-use self::step::{Limits, Step, Token};
+use self::step::wait::{GiveBack, StopWaiting, WaitAnswer, WaitFor};
+use self::step::{Limits, Step};
 
 /// How a store is opened.
 #[derive(Clone)]
@@ -236,7 +235,7 @@ impl Store {
         self.submit(move |batch| Ok(look(batch.state())))
     }
 
-    /// Waits inside a turn: [`WaitFor`]; while the run is open, the wait is registered, so that the
+    /// Waits inside a turn: [`WaitFor`]. Until the wait is stopped it is registered, so that the
     /// commit of the outcome hands over its notice.
     ///
     /// # Errors
@@ -246,35 +245,26 @@ impl Store {
         &self,
         wait: WaitFor,
     ) -> impl Future<Output = Result<WaitAnswer, OpError>> + use<> {
-        let token = wait.token;
         self.submit(move |batch| {
-            let answer = batch.step(wait)?;
-            if let WaitAnswer::Open { target, run } = answer {
-                let waits = batch.state_mut().waits.entry(token.actor).or_default();
-                waits.retain(|wait| wait.turn == token.turn && wait.target != target);
-                waits.push(Wait { turn: token.turn, target, run: run.seq() });
-            }
+            let answer = batch.step(wait.clone())?;
+            wait.register(batch.state_mut(), &answer);
             Ok(answer)
         })
     }
 
-    /// Ends a wait that did not return: its registration goes, and what it collected is given back.
+    /// Ends a wait: its registration goes, and what it collected and did not return is given back.
     ///
     /// # Errors
     ///
     /// As [`Store::run`].
     pub fn stop_waiting(
         &self,
-        wait: GiveBack,
+        wait: StopWaiting,
     ) -> impl Future<Output = Result<(), OpError>> + use<> {
-        let Token { actor, turn, .. } = wait.token;
-        let target = wait.target.clone();
-        self.submit(move |batch| {
-            let target = batch.state().find(&target);
-            if let Some(waits) = batch.state_mut().waits.get_mut(&actor) {
-                waits.retain(|wait| wait.turn == turn && Some(wait.target) != target);
-            }
-            batch.step(wait)
+        let token = wait.token;
+        self.submit(move |batch| match wait.unregister(batch.state_mut()) {
+            Some(wait) => batch.step(GiveBack { token, wait }),
+            None => Ok(()),
         })
     }
 
@@ -295,11 +285,13 @@ impl Store {
             if !accepted {
                 return Err(OpError::ShuttingDown);
             }
-            receiver.await.unwrap_or(Err(OpError::ShuttingDown))
+            // The writer went away with the request: nobody can say how far it came.
+            receiver.await.unwrap_or(Err(OpError::OutcomeUnknown))
         }
     }
 
-    /// Sets what the runtime on this store decides, from the next commit on.
+    /// Sets what the runtime on this store decides. A commit that is being gathered keeps to what
+    /// was set before.
     pub fn configure(&self, setup: Setup) {
         self.shared.writer.configure(setup);
     }

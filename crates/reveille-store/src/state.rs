@@ -36,9 +36,11 @@ pub struct Violation {
 /// A promise and what violates it, before the record is known.
 pub(crate) type Broken = (&'static str, String);
 
-/// A wait inside a turn: memory only, it ends with the turn at the latest.
+/// A wait inside a turn that has not returned: memory only, it ends with the turn at the latest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wait {
+    /// Tells the waits of a turn apart.
+    pub(crate) id: u64,
     pub(crate) turn: Seq,
     pub(crate) target: Number,
     pub(crate) run: Seq,
@@ -191,7 +193,7 @@ impl State {
                 self.on(released.actor, seq, |row| row.release(&released.messages))
             }
             Record::Dead(dead) => {
-                self.on(dead.actor, seq, |row| row.bury(&dead.messages, &dead.reason))
+                self.on(dead.actor, seq, |row| row.bury(&dead.messages, seq))
             }
             Record::RunEnded(ended) => self.on(ended.actor, seq, |row| row.end_run(seq, ended)),
             Record::Stalled(stalled) => {

@@ -68,12 +68,14 @@ pub struct Draft {
     next: Seq,
     pub(crate) stamp: Stamp,
     pub(crate) limits: Limits,
+    /// Whether every turn of the state is over, whatever its rows say.
+    pub(crate) recovering: bool,
     pub(crate) records: Vec<Record>,
 }
 
 impl Draft {
     pub(crate) const fn new(next: Seq, stamp: Stamp, limits: Limits) -> Self {
-        Self { next, stamp, limits, records: Vec::new() }
+        Self { next, stamp, limits, recovering: false, records: Vec::new() }
     }
 
     /// When the commit was begun.

@@ -3,9 +3,9 @@
 //! Opening a store already checks CRCs, the order of blobs and that each record follows from the
 //! state before it. This goes over the rest: the records that rows lead to, the sums that rows
 //! carry, that each outcome was told in its own commit, and, while the log still reaches back to the
-//! first record, that replaying all of it gives the rows that checkpoints hold. Nothing is written.
+//! first record, that replaying all of it gives the rows that checkpoints hold. No record is written;
+//! redb may repair its own pages, as at any opening after a crash.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -85,19 +85,22 @@ fn examine(
     state: State,
 ) -> Result<(), DiskError> {
     let txn = begin_read(database)?;
-    check_log(report, &txn)?;
+    check_log(report, &txn, &state)?;
     check_replay(report, &txn, &state)?;
     for (number, row) in (0..).zip(state.rows()) {
         check_row(report, &state, number, row);
-        check_kept(report, disk, row)?;
+        check_kept(report, disk, number, row)?;
     }
     report.state = Some(state);
     Ok(())
 }
 
 /// Each outcome is told in its own commit (P6).
-fn check_log(report: &mut Report, txn: &ReadTransaction) -> Result<(), DiskError> {
-    let mut parents: HashMap<Number, Option<Number>> = HashMap::new();
+fn check_log(
+    report: &mut Report,
+    txn: &ReadTransaction,
+    state: &State,
+) -> Result<(), DiskError> {
     let mut untold: Vec<(Number, Seq, Seq)> = Vec::new();
     for entry in txn.open_table(LOG)?.iter()? {
         let (key, bytes) = entry?;
@@ -107,11 +110,8 @@ fn check_log(report: &mut Report, txn: &ReadTransaction) -> Result<(), DiskError
             let (seq, record) = record.map_err(damaged)?;
             report.records += 1;
             match record {
-                Record::Created(created) => {
-                    parents.insert(created.actor, created.parent);
-                }
                 Record::RunEnded(ended) => {
-                    let worker = matches!(parents.get(&ended.actor), Some(Some(_)));
+                    let worker = state.row(ended.actor).is_some_and(|row| row.parent.is_some());
                     let may_be_silent = matches!(ended.outcome, Outcome::Cancelled { .. });
                     if worker && !may_be_silent {
                         untold.push((ended.actor, ended.run, seq));
@@ -190,21 +190,32 @@ fn check_row(report: &mut Report, state: &State, number: Number, row: &Row) {
 }
 
 /// Every record that a row leads to can be read and is what the row takes it for (P2).
-fn check_kept(report: &mut Report, disk: &Disk, row: &Row) -> Result<(), DiskError> {
+fn check_kept(
+    report: &mut Report,
+    disk: &Disk,
+    number: Number,
+    row: &Row,
+) -> Result<(), DiskError> {
     let kept: Vec<Seq> = row.kept().collect();
     let found = disk.reader().read(&kept)?;
-    let outcome = row.ended.as_ref().map(|ended| ended.outcome);
+    let outcome = row.ended.as_ref().map(|ended| (ended.outcome, ended.id.seq()));
+    let why = |seq: Seq| row.dead.iter().any(|dead| dead.why == seq);
     for (seq, found) in kept.iter().zip(found) {
         let what = match found {
             None => "it is gone",
-            Some((_, Record::RunEnded(_))) if Some(*seq) == outcome => continue,
-            Some((_, Record::Sent(sent))) => {
+            Some((_, Record::RunEnded(ended)))
+                if ended.actor == number && outcome == Some((*seq, ended.run)) =>
+            {
+                continue;
+            }
+            Some((_, Record::Dead(dead))) if dead.actor == number && why(*seq) => continue,
+            Some((_, Record::Sent(sent))) if sent.to.contains(&number) => {
                 if codec::decode::<Content>(&sent.content).is_ok() {
                     continue;
                 }
                 "its content cannot be read"
             }
-            Some(_) => "it is of another kind",
+            Some(_) => "it is another record",
         };
         report.find("P2", format!("record {seq}, which {} leads to: {what}", row.address));
     }

@@ -25,11 +25,11 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock of this machine.
+    /// The clock of this machine, not behind `latest`: what a store already holds is past.
     #[must_use]
-    pub fn system() -> Self {
+    pub fn system_from(latest: Timestamp) -> Self {
         Self {
-            started: wall(),
+            started: wall().max(latest),
             origin: Instant::now(),
             ahead: AtomicU64::new(0),
             follow_wall: true,

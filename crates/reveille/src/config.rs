@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use reveille_core::compose::InjectionLimits;
 use reveille_core::limits::{
     ABORT_GRACE, BACKOFF_MAX, BACKOFF_MIN, SHUTDOWN_GRACE, SLOTS, STALL_AFTER,
 };
@@ -84,6 +85,11 @@ impl Config {
         not_above(("backoff.min", self.backoff.0), ("backoff.max", self.backoff.1))?;
         not_above(("one millisecond", Duration::from_millis(1)), ("backoff.min", self.backoff.0))?;
         not_above(("one millisecond", Duration::from_millis(1)), ("stall_after", self.stall_after))?;
+        let (bytes, least) = (self.limits.injection.bytes, InjectionLimits::default().bytes);
+        if bytes < least {
+            let what = format!("limits.injection.bytes is {bytes}, allowed is at least {least}");
+            return Err(ConfigError(what));
+        }
         let messages = self.limits.injection.messages;
         if !(1..=1000).contains(&messages) {
             let what = format!("limits.injection.messages is {messages}, allowed is 1 to 1000");

@@ -12,14 +12,14 @@ use futures_util::FutureExt as _;
 use ractor::ActorRef;
 use reveille_core::failure::TurnFailure;
 use reveille_core::need::Start;
-use reveille_core::{Address, AgentName, Cause, FailureClass, OpError, Status};
+use reveille_core::{Address, AgentName, Cause, FailureClass, OpError, Status, Trigger};
 use reveille_store::record::Number;
 use reveille_store::step::turn::{
     Claim, ClaimMail, EndTurn, FailTurn, Next, OfferAgain, Report, TurnEnd,
 };
 
 use crate::agent::{AgentSpec, BoxAgent, NewAgent, Presence, TurnError, TurnReport};
-use crate::hub::Hub;
+use crate::hub::{Hub, Phase};
 use crate::ops;
 use crate::pulse::Pulse;
 use crate::resident::Message;
@@ -37,8 +37,13 @@ pub(crate) struct Loan {
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        self.hub.turns.lock().remove(&self.actor);
-        self.pulse.give_back();
+        let mine = |pulse: &Arc<Pulse>| Arc::ptr_eq(pulse, &self.pulse);
+        let mut turns = self.hub.turns.lock();
+        if turns.get(&self.actor).is_some_and(mine) {
+            turns.remove(&self.actor);
+        }
+        drop(turns);
+        self.pulse.over();
         let agent = self.agent.take();
         // The actor may be gone; then so is the need for an answer.
         let _ = self.home.cast(Message::Returned { pulse: Arc::clone(&self.pulse), agent });
@@ -59,9 +64,14 @@ pub(crate) struct Order {
 pub(crate) async fn execute(mut loan: Loan, order: Order) {
     let hub = Arc::clone(&loan.hub);
     loan.pulse.hold(hub.slots.of(&order.agent).acquire(order.place).await);
+    if hub.phase() != Phase::Running {
+        return;
+    }
     let claim = match order.start {
         Start::Again => hub.store.run(OfferAgain { actor: loan.actor }).await,
-        Start::Task | Start::Window => hub.store.run(ClaimMail { actor: loan.actor }).await,
+        Start::Task | Start::Window => {
+            hub.store.run(ClaimMail { actor: loan.actor, windows: hub.config.window }).await
+        }
     };
     match claim {
         Ok(Some(claim)) => attempt(&mut loan, &order, claim).await,
@@ -111,23 +121,55 @@ async fn hand_over(
         injection: claim.injection,
         attempt: claim.attempt,
     };
-    let agent = match loan.agent.take() {
-        Some(agent) => agent,
-        None => open(order).await?,
-    };
-    let agent = loan.agent.insert(agent);
-    if claim.attempt > 1 {
-        let asked = AssertUnwindSafe(agent.contains(claim.injection)).catch_unwind().await;
-        if matches!(asked, Ok(Presence::Yes)) {
-            return Ok(TurnReport { report: settled_already() });
+    if claim.lost && has(loan, order, claim).await? {
+        return Ok(TurnReport { report: settled_already() });
+    }
+    let mut agent = agent(loan, order, claim).await?;
+    // The agent's future is made inside, because making it may panic too.
+    let work = AssertUnwindSafe(async { agent.turn(&turn, injection).await }).catch_unwind();
+    match work.await {
+        Ok(result) => {
+            loan.agent = Some(agent);
+            result
+        }
+        Err(payload) => {
+            discard(agent);
+            Err(TurnError::panicked(&*payload))
         }
     }
-    let result = AssertUnwindSafe(agent.turn(&turn, injection)).catch_unwind().await;
-    result.unwrap_or_else(|payload| {
-        // What panicked is not used again: the next turn makes a new one.
-        loan.agent = None;
-        Err(TurnError::panicked(&*payload))
-    })
+}
+
+/// Whether the agent has the injection of a turn that was lost. What panics over that question is
+/// not used again, and counts as not knowing.
+async fn has(loan: &mut Loan, order: &Order, claim: &Claim) -> Result<bool, TurnError> {
+    let mut agent = agent(loan, order, claim).await?;
+    let asked = AssertUnwindSafe(async { agent.contains(claim.injection).await }).catch_unwind();
+    match asked.await {
+        Ok(presence) => {
+            loan.agent = Some(agent);
+            Ok(presence == Presence::Yes)
+        }
+        Err(_) => {
+            discard(agent);
+            Ok(false)
+        }
+    }
+}
+
+/// The agent of the actor, made if there is none.
+async fn agent(loan: &mut Loan, order: &Order, claim: &Claim) -> Result<BoxAgent, TurnError> {
+    match loan.agent.take() {
+        Some(agent) => Ok(agent),
+        None => open(order, claim).await,
+    }
+}
+
+/// Drops an agent that panicked; its drop may panic again.
+fn discard(agent: BoxAgent) {
+    let dropped = std::panic::catch_unwind(AssertUnwindSafe(move || drop(agent)));
+    if dropped.is_err() {
+        tracing::warn!("an agent panicked again when it was dropped");
+    }
 }
 
 /// What is said of an injection that the agent has, but whose answer was lost.
@@ -140,22 +182,29 @@ fn settled_already() -> Report {
     }
 }
 
-async fn open(order: &Order) -> Result<BoxAgent, TurnError> {
+/// Makes the agent. One that cannot be made keeps mail waiting as one that is away does (W12); a
+/// task that it was to begin did not start, and whoever asked for it is told.
+async fn open(order: &Order, claim: &Claim) -> Result<BoxAgent, TurnError> {
     let new = NewAgent { address: order.address.clone(), agent: order.agent.clone() };
-    let opened = AssertUnwindSafe(order.spec.open(new)).catch_unwind().await;
-    let error = match opened {
+    let opened = AssertUnwindSafe(async { order.spec.open(new).await.map_err(|e| e.to_string()) });
+    let error = match opened.catch_unwind().await {
         Ok(Ok(agent)) => return Ok(agent),
-        Ok(Err(error)) => error.to_string(),
+        Ok(Err(error)) => error,
         Err(payload) => TurnError::panicked(&*payload).message,
     };
-    Err(TurnError::permanent(format!("the agent could not be made: {error}"))
-        .class(FailureClass::DidNotStart))
+    let error = format!("the agent could not be made: {error}");
+    Err(match claim.trigger {
+        Trigger::Task => TurnError::permanent(error).class(FailureClass::DidNotStart),
+        Trigger::Window | Trigger::Wait => TurnError::unavailable(error),
+    })
 }
 
 async fn end(hub: &Hub, claim: &Claim, report: TurnReport) -> Result<TurnEnd, OpError> {
     match hub.store.run(EndTurn { token: claim.token, report: report.report }).await {
         // An answer that cannot be kept is a failure of the turn, not a turn without end.
-        Err(error @ OpError::TooLarge { .. }) => fail(hub, claim, error.into()).await,
+        Err(error @ (OpError::TooLarge { .. } | OpError::Invalid { .. })) => {
+            fail(hub, claim, error.into()).await
+        }
         other => other,
     }
 }

@@ -15,6 +15,7 @@ use parking_lot::{Mutex, RwLock};
 use ractor::ActorRef;
 use reveille_core::{AgentName, OpError};
 use reveille_store::record::{Number, Record};
+use reveille_store::step::Token;
 use reveille_store::{Committed, Store};
 use tokio::sync::{oneshot, watch};
 
@@ -78,6 +79,7 @@ pub(crate) struct Hub {
     pub(crate) root: OnceLock<ActorRef<root::Message>>,
     pub(crate) watchdog: OnceLock<ActorRef<watchdog::Message>>,
     stale_wakes: AtomicU64,
+    next_wait: AtomicU64,
 }
 
 impl std::fmt::Debug for Hub {
@@ -107,6 +109,7 @@ impl Hub {
             root: OnceLock::new(),
             watchdog: OnceLock::new(),
             stale_wakes: AtomicU64::new(0),
+            next_wait: AtomicU64::new(0),
         }
     }
 
@@ -191,10 +194,26 @@ impl Hub {
 
     /// Refuses new work once the runtime closes.
     pub(crate) fn open(&self) -> Result<(), OpError> {
-        match self.phase() {
-            Phase::Running => Ok(()),
-            Phase::Closing => Err(OpError::ShuttingDown),
+        self.open_to(None)
+    }
+
+    /// The same; a turn under way may finish what it is at.
+    pub(crate) fn open_to(&self, turn: Option<Token>) -> Result<(), OpError> {
+        match (self.phase(), turn) {
+            (Phase::Running, _) | (Phase::Closing, Some(_)) => Ok(()),
+            (Phase::Closing, None) => Err(OpError::ShuttingDown),
         }
+    }
+
+    /// A number for a wait inside a turn.
+    pub(crate) fn next_wait(&self) -> u64 {
+        self.next_wait.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Wakes everybody who waits, once the store answers no more: they look and see.
+    pub(crate) fn release_waiters(&self) {
+        self.waiters.lock().clear();
+        self.commits.send_modify(|commits| *commits += 1);
     }
 
     /// A claim that found nothing to wake for (W2).

@@ -7,40 +7,43 @@ use reveille_core::{
 };
 use reveille_store::codec;
 use reveille_store::record::{Number, Record};
-use reveille_store::step::actors;
+use reveille_store::step::{Token, actors};
+use reveille_store::step::run::PARENT_ENDED;
 use reveille_store::step::send::{Prepared, Send};
 use reveille_store::step::turn::Claim;
 
 use crate::hub::Hub;
 use crate::spec::{Admission, Message, Spawn, Worker};
 
-/// Sends a message in the name of `caller`.
+/// Sends a message in the name of `caller`. A turn may do so while the runtime closes.
 pub(crate) async fn send(
     hub: &Hub,
     caller: Caller,
     message: Message,
+    token: Option<Token>,
 ) -> Result<MessageId, OpError> {
-    hub.open()?;
+    hub.open_to(token)?;
     let Message { to, text, urgent } = message;
     let urgent = urgent.unwrap_or_else(|| caller.is_human());
     let message = Prepared::text(caller, text, urgent)?;
-    hub.store.run(Send { to, message }).await
+    hub.store.run(Send { to, message, token }).await
 }
 
-/// Spawns a worker of `parent` in the name of `caller`.
+/// Spawns a worker of `parent` in the name of `caller`. A turn may do so while the runtime closes.
 pub(crate) async fn spawn(
     hub: &Hub,
     caller: Caller,
     parent: Address,
     spawn: Spawn,
+    token: Option<Token>,
 ) -> Result<Worker, OpError> {
-    hub.open()?;
+    hub.open_to(token)?;
     let Spawn { agent, first, key, task_id } = spawn;
     let agent = AgentName::new(&agent)?;
     let first = Prepared::text(caller, first, false)?;
     let waiting = hub.slots.of(&agent).waiting();
     let spawned =
-        hub.store.run(actors::Spawn { parent, agent, key, first, task_id }).await?;
+        hub.store.run(actors::Spawn { parent, agent, key, first, task_id, token }).await?;
     let admission = match (spawned.run, waiting) {
         (None, _) => Admission::Existing,
         (Some(_), 0) => Admission::Admitted,
@@ -120,7 +123,7 @@ pub(crate) fn close_children(hub: &Arc<Hub>, children: Vec<Address>) {
     for child in children {
         let hub = Arc::clone(hub);
         tokio::spawn(async move {
-            let cancel = crate::Cancel::reason("the run that it was spawned in ended");
+            let cancel = crate::Cancel::reason(PARENT_ENDED).silent();
             if let Err(error) = cancel_run(&hub, Caller::System, &child, cancel).await {
                 tracing::warn!(%child, %error, "a child was not cancelled");
             }
@@ -130,7 +133,7 @@ pub(crate) fn close_children(hub: &Arc<Hub>, children: Vec<Address>) {
 
 /// Cancels the open run of an actor.
 pub(crate) async fn cancel_run(
-    hub: &Hub,
+    hub: &Arc<Hub>,
     by: Caller,
     address: &Address,
     cancel: crate::Cancel,

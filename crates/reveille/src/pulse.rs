@@ -2,22 +2,27 @@
 //!
 //! A progress report is one atomic store. The watchdog reads it; what it decides is the core's rule.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use reveille_core::liveness::Clocks;
 use reveille_store::step::Token;
-use tokio::sync::watch;
+use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use crate::clock::Clock;
-use crate::slots::Slot;
+use crate::slots::{Place, Slot, Slots};
 
-/// No declared wait.
-const NONE: u64 = 0;
-/// A declared wait without a limit.
-const FOREVER: u64 = u64::MAX;
+/// The slot of a turn.
+#[derive(Debug, Default)]
+struct Held {
+    /// What it computes in; `None` while it waits, for something or for a slot.
+    slot: Option<Slot>,
+    /// Whether the turn is over: then it takes none any more.
+    over: bool,
+}
 
 /// What a turn, its actor and the watchdog share.
 #[derive(Debug)]
@@ -25,11 +30,15 @@ pub(crate) struct Pulse {
     clock: Arc<Clock>,
     /// Milliseconds of the clock's monotonic count at the latest progress.
     progress: AtomicU64,
-    waiting_until: AtomicU64,
+    /// The declared waits that are under way, and until when each may last.
+    waits: Mutex<HashMap<u64, Duration>>,
+    next_wait: AtomicU64,
     told: AtomicBool,
     cancel: watch::Sender<bool>,
     /// The slot that the turn computes in; given back while it waits.
-    slot: Mutex<Option<Slot>>,
+    slot: Mutex<Held>,
+    /// Held by whoever asks for a slot again, so that one turn never holds two.
+    asking: AsyncMutex<()>,
     pub(crate) token: Mutex<Option<Token>>,
     pub(crate) stall_after: Duration,
 }
@@ -39,10 +48,12 @@ impl Pulse {
         let pulse = Self {
             clock,
             progress: AtomicU64::new(0),
-            waiting_until: AtomicU64::new(NONE),
+            waits: Mutex::default(),
+            next_wait: AtomicU64::new(0),
             told: AtomicBool::new(false),
             cancel: watch::Sender::new(false),
-            slot: Mutex::new(None),
+            slot: Mutex::default(),
+            asking: AsyncMutex::new(()),
             token: Mutex::new(None),
             stall_after,
         };
@@ -59,27 +70,26 @@ impl Pulse {
         u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Declares a wait: silence is in order for `limit`, without end if there is none.
-    pub(crate) fn declare(&self, limit: Option<Duration>) {
-        let until = limit.map_or(FOREVER, |limit| {
-            let millis = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-            self.millis().saturating_add(millis)
-        });
-        self.waiting_until.store(until, Ordering::Relaxed);
+    /// Declares a wait: silence is in order for `limit`, without end if there is none, until the
+    /// wait is ended by its number.
+    pub(crate) fn declare(&self, limit: Option<Duration>) -> u64 {
+        let until = limit.map_or(Duration::MAX, |limit| self.clock.elapsed().saturating_add(limit));
+        let id = self.next_wait.fetch_add(1, Ordering::Relaxed);
+        self.waits.lock().insert(id, until);
+        id
     }
 
-    /// Ends the declared wait.
-    pub(crate) fn undeclare(&self) {
+    /// Ends a declared wait.
+    pub(crate) fn undeclare(&self, id: u64) {
         self.beat();
-        self.waiting_until.store(NONE, Ordering::Relaxed);
+        self.waits.lock().remove(&id);
     }
 
     /// What the rule of liveness needs.
     pub(crate) fn clocks(&self) -> Clocks {
-        let until = self.waiting_until.load(Ordering::Relaxed);
         Clocks {
             progress: Duration::from_millis(self.progress.load(Ordering::Relaxed)),
-            waiting_until: (until != NONE).then(|| Duration::from_millis(until)),
+            waiting_until: self.waits.lock().values().max().copied(),
             told: self.told.load(Ordering::Relaxed),
         }
     }
@@ -103,17 +113,35 @@ impl Pulse {
         let _ = self.cancel.subscribe().wait_for(|cancelled| *cancelled).await;
     }
 
+    /// Computes in this slot from now on. A turn that is over takes none.
     pub(crate) fn hold(&self, slot: Slot) {
-        *self.slot.lock() = Some(slot);
-    }
-
-    pub(crate) fn has_slot(&self) -> bool {
-        self.slot.lock().is_some()
+        let mut held = self.slot.lock();
+        if !held.over && held.slot.is_none() {
+            held.slot = Some(slot);
+        }
     }
 
     /// Gives the slot back.
     pub(crate) fn give_back(&self) {
-        let slot = self.slot.lock().take();
+        let slot = self.slot.lock().slot.take();
         drop(slot);
+    }
+
+    /// Goes on after a wait: asks for a slot again if the turn has none.
+    pub(crate) async fn go_on(&self, slots: &Slots) {
+        let _asking = self.asking.lock().await;
+        let lacks = {
+            let held = self.slot.lock();
+            !held.over && held.slot.is_none()
+        };
+        if lacks {
+            self.hold(slots.acquire(Place::Head).await);
+        }
+    }
+
+    /// The turn is over: it holds no slot and takes none.
+    pub(crate) fn over(&self) {
+        self.slot.lock().over = true;
+        self.give_back();
     }
 }

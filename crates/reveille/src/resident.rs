@@ -16,12 +16,14 @@ use reveille_core::need::{Need, Standing, need};
 use reveille_core::{Address, AgentName, Cause, FailureClass, Timestamp};
 use reveille_store::record::Number;
 use reveille_store::step::Token;
-use reveille_store::step::turn::FailTurn;
+use reveille_store::step::turn::{FailTurn, TurnEnd};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::agent::BoxAgent;
 use crate::execution::{Loan, Order, execute};
 use crate::hub::{Hub, Phase, Resident};
+use crate::ops;
 use crate::pulse::Pulse;
 use crate::slots::Place;
 
@@ -44,6 +46,8 @@ pub(crate) enum Message {
     GraceOver(Arc<Pulse>),
     /// A turn that was cut did not return.
     Abandoned(Arc<Pulse>),
+    /// The runtime closes: a task that has not claimed anything need not.
+    Closing,
     /// The runtime closes: a turn that is still running is cut.
     Cut,
 }
@@ -63,6 +67,8 @@ struct Running {
     pulse: Arc<Pulse>,
     task: Task,
     cancels: Vec<CancelRequest>,
+    /// When the earliest cancel's grace is over.
+    deadline: Option<Instant>,
     /// A cancel's grace, or the time that a cut turn has to return.
     patience: Option<Task>,
 }
@@ -134,6 +140,7 @@ impl Actor for ResidentActor {
             Message::Cancel(request) => state.cancel(&myself, request).await,
             Message::GraceOver(pulse) => state.grace_over(&myself, &pulse).await,
             Message::Abandoned(pulse) => state.abandoned(&pulse),
+            Message::Closing => state.closing(),
             Message::Cut => state.cut(&myself).await,
         }
         state.advance(&myself).await;
@@ -160,9 +167,17 @@ impl State {
         let number = self.number;
         let standing = self.hub.store.look(move |state| {
             let row = state.row(number)?;
-            Some((row.standing(), row.run.as_ref().is_some_and(|run| run.begun)))
+            let token = |turn| Token { incarnation: state.incarnation(), actor: number, turn };
+            let goes_on = row.run.as_ref().is_some_and(|run| run.begun);
+            Some((row.standing(), goes_on, row.turn.map(token)))
         });
-        let Ok(Some((standing, goes_on))) = standing.await else { return };
+        let Ok(Some((standing, goes_on, turn))) = standing.await else { return };
+        if let Some(token) = turn {
+            // Its task is over and did not say how it ended. The commit of that looks again.
+            lose(&self.hub, token, Cause::Crash).await;
+            self.timer = Some(after(Duration::ZERO, myself, Message::Look));
+            return;
+        }
         let spec = self.agent_name.as_ref().and_then(|name| self.hub.agent(name));
         let held = spec.is_none() || self.hub.phase() != Phase::Running;
         let standing = Standing { held, ..standing };
@@ -194,7 +209,13 @@ impl State {
             home: myself.clone(),
         };
         let task = Task(tokio::spawn(execute(loan, order)));
-        self.running = Some(Running { pulse, task, cancels: Vec::new(), patience: None });
+        self.running = Some(Running {
+            pulse,
+            task,
+            cancels: Vec::new(),
+            deadline: None,
+            patience: None,
+        });
     }
 
     /// A turn's task is over.
@@ -206,6 +227,13 @@ impl State {
         self.agent = agent;
         for request in running.cancels {
             request.after_return(&self.hub).await;
+        }
+    }
+
+    fn closing(&mut self) {
+        let unclaimed = |running: &Running| running.pulse.token.lock().is_none();
+        if let Some(running) = self.running.as_ref().filter(|running| unclaimed(running)) {
+            running.task.0.abort();
         }
     }
 
@@ -232,7 +260,7 @@ impl State {
 }
 
 /// Writes that a turn was lost. Refused when it ended meanwhile: then there is nothing to write.
-async fn lose(hub: &Hub, token: Token, cause: Cause) {
+async fn lose(hub: &Arc<Hub>, token: Token, cause: Cause) {
     let lost = FailTurn {
         token,
         failure: TurnFailure::Lost { charged: false },
@@ -241,8 +269,10 @@ async fn lose(hub: &Hub, token: Token, cause: Cause) {
         back_off: Duration::ZERO,
         cause,
     };
-    if let Err(error) = hub.store.run(lost).await {
-        tracing::debug!(code = %error.code(), "a lost turn had ended");
+    match hub.store.run(lost).await {
+        Ok(TurnEnd::Continues) => {}
+        Ok(TurnEnd::Ended(run)) => ops::close_children(hub, run.open_children),
+        Err(error) => tracing::debug!(code = %error.code(), "a lost turn had ended"),
     }
 }
 

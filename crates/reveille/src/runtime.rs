@@ -8,6 +8,7 @@ use ractor::{Actor as _, ActorRef, SpawnErr};
 use reveille_core::{
     Address, AgentName, Caller, MessageId, OpError, Outcome, RunId, SessionId, Text,
 };
+use reveille_store::state::row::Ended;
 use reveille_store::step::actors::CreateSession;
 use reveille_store::step::send::Prepared;
 use reveille_store::step::recover::{Recover, Recovered};
@@ -69,7 +70,9 @@ impl Builder {
     /// [`StartError`]: contradictory settings, an illegal name, a store that failed.
     pub async fn start(self) -> Result<Runtime, StartError> {
         self.config.check()?;
-        let clock = self.config.clock.clone().unwrap_or_else(|| Arc::new(Clock::system()));
+        let latest = self.store.look(|state| state.at()).await?;
+        let system = || Arc::new(Clock::system_from(latest));
+        let clock = self.config.clock.clone().unwrap_or_else(system);
         let mut agents = HashMap::new();
         for (name, spec) in self.agents {
             agents.insert(AgentName::new(&name)?, spec);
@@ -97,6 +100,7 @@ impl Builder {
         // Both are set once: the hub was made above.
         let _ = (hub.root.set(root), hub.watchdog.set(watchdog));
         let runtime = Runtime { hub, supervisors, recovered: Arc::new(recovered) };
+        ops::close_children(&runtime.hub, runtime.recovered.open_children.clone());
         runtime.wake_all().await?;
         Ok(runtime)
     }
@@ -194,7 +198,7 @@ impl Runtime {
     ///
     /// As [`Runtime::send`]; `forbidden` when this caller may not send it.
     pub async fn send_as(&self, caller: Caller, message: Message) -> Result<MessageId, OpError> {
-        ops::send(&self.hub, caller, message).await
+        ops::send(&self.hub, caller, message, None).await
     }
 
     /// Spawns a worker of `parent`: its first message begins a run, which `parent` is told of.
@@ -203,7 +207,7 @@ impl Runtime {
     ///
     /// `unknown_actor`, `invalid`, `too_large`; `refused` when a budget is used up (S5).
     pub async fn spawn(&self, parent: Address, spawn: Spawn) -> Result<Worker, OpError> {
-        ops::spawn(&self.hub, Caller::Host, parent, spawn).await
+        ops::spawn(&self.hub, Caller::Host, parent, spawn, None).await
     }
 
     /// Waits for the latest run of an actor, at most `limit`; answers at once when it has ended.
@@ -215,14 +219,26 @@ impl Runtime {
     pub async fn wait(&self, address: &Address, limit: Duration) -> Result<Outcome, OpError> {
         let number = ops::number(&self.hub, address).await?;
         let wait = async {
+            let mut wanted = None;
             loop {
                 let end = self.hub.next_end(number);
-                let ended = self.hub.store.look(move |state| {
+                let found = self.hub.store.look(move |state| {
                     let row = state.row(number)?;
-                    row.ended.as_ref().filter(|_| row.run.is_none()).map(|ended| ended.outcome)
+                    let open = row.run.as_ref().map(|run| run.id);
+                    let ended = row.ended.as_ref();
+                    let is_it = |ended: &&Ended| match wanted {
+                        Some(run) => ended.id == run,
+                        None => open.is_none(),
+                    };
+                    // A run that was followed by another one with an outcome is answered by that.
+                    let passed = wanted.is_some() && open != wanted;
+                    let ended = ended.filter(|ended| is_it(ended) || passed);
+                    Some((open, ended.map(|ended| ended.outcome)))
                 });
-                if let Some(outcome) = ended.await? {
-                    return ops::outcome(&self.hub, outcome).await;
+                match found.await? {
+                    Some((_, Some(outcome))) => return ops::outcome(&self.hub, outcome).await,
+                    Some((open, None)) => wanted = wanted.or(open),
+                    None => {}
                 }
                 // Nobody tells any more only when the runtime goes; the next look says so.
                 let _ = end.await;
@@ -326,12 +342,10 @@ impl Runtime {
     pub async fn shutdown(&self) -> Result<(), OpError> {
         self.hub.store.closing();
         self.hub.set_phase(Phase::Closing);
+        self.tell_residents(|| resident::Message::Closing);
         let graceful = tokio::time::timeout(self.hub.config.shutdown_grace, self.quiet()).await;
         if graceful.is_err() {
-            for resident in self.hub.residents() {
-                // An actor that is gone runs no turn.
-                let _ = resident.actor.cast(resident::Message::Cut);
-            }
+            self.tell_residents(|| resident::Message::Cut);
             let patience = self.hub.config.abort_grace * 2;
             if tokio::time::timeout(patience, self.quiet()).await.is_err() {
                 tracing::warn!("turns that do not yield are abandoned");
@@ -345,7 +359,15 @@ impl Runtime {
         }
         let store = self.hub.store.clone();
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
+        self.hub.release_waiters();
         closed.unwrap_or_else(|error| Err(OpError::StorageFailed { reason: error.to_string() }))
+    }
+
+    fn tell_residents(&self, message: impl Fn() -> resident::Message) {
+        for resident in self.hub.residents() {
+            // An actor that is gone runs no turn.
+            let _ = resident.actor.cast(message());
+        }
     }
 
     /// Ends when no turn is under way.

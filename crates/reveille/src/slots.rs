@@ -41,7 +41,9 @@ pub(crate) struct Slots {
 #[derive(Debug)]
 struct Queue {
     free: usize,
-    waiting: VecDeque<oneshot::Sender<Slot>>,
+    /// Those who go on, before those who begin; each in the order in which they came.
+    going_on: VecDeque<oneshot::Sender<Slot>>,
+    beginning: VecDeque<oneshot::Sender<Slot>>,
 }
 
 /// One slot, given back when dropped.
@@ -62,7 +64,8 @@ pub(crate) enum Place {
 impl Slots {
     /// `limit` slots; 0 means no limit.
     pub(crate) fn new(limit: usize) -> Self {
-        let queue = Queue { free: limit, waiting: VecDeque::new() };
+        let (going_on, beginning) = (VecDeque::new(), VecDeque::new());
+        let queue = Queue { free: limit, going_on, beginning };
         Self { queue: (limit > 0).then(|| Arc::new(Mutex::new(queue))) }
     }
 
@@ -77,8 +80,8 @@ impl Slots {
             }
             let (sender, waiter) = oneshot::channel();
             match place {
-                Place::Head => queue.waiting.push_front(sender),
-                Place::Tail => queue.waiting.push_back(sender),
+                Place::Head => queue.going_on.push_back(sender),
+                Place::Tail => queue.beginning.push_back(sender),
             }
             waiter
         };
@@ -90,8 +93,11 @@ impl Slots {
     pub(crate) fn waiting(&self) -> usize {
         self.queue.as_ref().map_or(0, |queue| {
             let mut queue = queue.lock();
-            queue.waiting.retain(|waiter| !waiter.is_closed());
-            queue.waiting.len()
+            let Queue { going_on, beginning, .. } = &mut *queue;
+            for waiting in [&mut *going_on, &mut *beginning] {
+                waiting.retain(|waiter| !waiter.is_closed());
+            }
+            going_on.len() + beginning.len()
         })
     }
 }
@@ -103,7 +109,7 @@ impl Drop for Slot {
         loop {
             let next = {
                 let mut queue = shared.lock();
-                let next = queue.waiting.pop_front();
+                let next = queue.going_on.pop_front().or_else(|| queue.beginning.pop_front());
                 if next.is_none() {
                     queue.free += 1;
                 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reveille_core::{Address, Caller, InjectionId, MessageId, OpError, Outcome, RunId};
-use reveille_store::step::wait::{GiveBack, WaitAnswer, WaitFor};
+use reveille_store::step::wait::{StopWaiting, WaitAnswer, WaitFor};
 use reveille_store::step::Token;
 
 use crate::hub::Hub;
 use crate::ops;
 use crate::pulse::Pulse;
-use crate::slots::{Place, Slots};
+use crate::slots::Slots;
 use crate::spec::{Message, Spawn, Worker};
 
 /// A turn under way.
@@ -63,8 +63,7 @@ impl Turn {
     pub fn tool(&self, name: &str, limit: Duration) -> ToolGuard<'_> {
         tracing::debug!(actor = %self.address, tool = name, "a tool runs");
         self.pulse.beat();
-        self.pulse.declare(Some(limit));
-        ToolGuard { pulse: &self.pulse }
+        ToolGuard { wait: self.pulse.declare(Some(limit)), pulse: &self.pulse }
     }
 
     /// Ends when the turn is asked to end: it has the grace of the cancel to do so by itself.
@@ -84,8 +83,8 @@ impl Turn {
     ///
     /// What [`crate::Runtime::send`] refuses, and `stale_token`.
     pub async fn send(&self, message: Message) -> Result<MessageId, OpError> {
-        self.check().await?;
-        ops::send(&self.hub, Caller::Actor(self.address.clone()), message).await
+        let caller = Caller::Actor(self.address.clone());
+        ops::send(&self.hub, caller, message, Some(self.token)).await
     }
 
     /// Spawns a worker of this actor.
@@ -94,9 +93,8 @@ impl Turn {
     ///
     /// What [`crate::Runtime::spawn`] refuses, and `stale_token`.
     pub async fn spawn(&self, spawn: Spawn) -> Result<Worker, OpError> {
-        self.check().await?;
         let caller = Caller::Actor(self.address.clone());
-        ops::spawn(&self.hub, caller, self.address.clone(), spawn).await
+        ops::spawn(&self.hub, caller, self.address.clone(), spawn, Some(self.token)).await
     }
 
     /// Waits for the latest run of an actor, at most `limit`, and collects its notice: what this
@@ -106,40 +104,39 @@ impl Turn {
     ///
     /// `timed_out`, `unknown_actor`, `would_deadlock`, `stale_token`.
     pub async fn wait(&self, target: &Address, limit: Duration) -> Result<Outcome, OpError> {
-        let waited = tokio::time::timeout(limit, self.outcome(target)).await;
-        if !self.pulse.has_slot() {
-            self.pulse.hold(self.slots.acquire(Place::Head).await);
+        let mut guard = WaitGuard {
+            turn: self,
+            id: self.hub.next_wait(),
+            declared: self.pulse.declare(None),
+            returned: false,
+        };
+        let waited = tokio::time::timeout(limit, self.outcome(guard.id, target)).await;
+        if !matches!(waited, Ok(Err(OpError::StaleToken))) {
+            self.pulse.go_on(&self.slots).await;
         }
         let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        waited.unwrap_or(Err(OpError::TimedOut { limit_ms }))
+        let outcome = waited.unwrap_or(Err(OpError::TimedOut { limit_ms }));
+        guard.returned = outcome.is_ok();
+        outcome
     }
 
-    async fn outcome(&self, target: &Address) -> Result<Outcome, OpError> {
-        let mut guard = WaitGuard { turn: self, target, returned: false };
+    async fn outcome(&self, id: u64, target: &Address) -> Result<Outcome, OpError> {
+        let number = ops::number(&self.hub, target).await?;
+        let mut run = None;
         loop {
-            let wait = WaitFor { token: self.token, target: target.clone() };
-            let number = ops::number(&self.hub, target).await?;
             let end = self.hub.next_end(number);
-            if let WaitAnswer::Ended(ended) = self.hub.store.wait_for(wait).await? {
-                let outcome = ops::outcome(&self.hub, ended.outcome).await?;
-                guard.returned = true;
-                return Ok(outcome);
+            let wait = WaitFor { token: self.token, id, target: target.clone(), run };
+            match self.hub.store.wait_for(wait).await? {
+                WaitAnswer::Ended { ended, .. } => {
+                    return ops::outcome(&self.hub, ended.outcome).await;
+                }
+                WaitAnswer::Open(open) => run = Some(open),
+                WaitAnswer::NoRun => {}
             }
-            self.pulse.declare(None);
             self.pulse.give_back();
             // Nobody tells any more only when the runtime goes; the next look says so.
             let _ = end.await;
         }
-    }
-
-    async fn check(&self) -> Result<(), OpError> {
-        let token = self.token;
-        let fresh = self.hub.store.look(move |state| {
-            let row = state.row(token.actor);
-            row.is_some_and(|row| row.turn == Some(token.turn))
-                && state.incarnation() == token.incarnation
-        });
-        if fresh.await? { Ok(()) } else { Err(OpError::StaleToken) }
     }
 }
 
@@ -148,28 +145,34 @@ impl Turn {
 #[must_use = "the tool is taken for ended when this is dropped"]
 pub struct ToolGuard<'a> {
     pulse: &'a Pulse,
+    wait: u64,
 }
 
 impl Drop for ToolGuard<'_> {
     fn drop(&mut self) {
-        self.pulse.undeclare();
+        self.pulse.undeclare(self.wait);
     }
 }
 
-/// Ends a wait, however it ends: what it collected and did not return is given back.
+/// Ends a wait, however it ends: what it collected and did not return is given back, and the turn
+/// has a slot again, or asks for one.
 struct WaitGuard<'a> {
     turn: &'a Turn,
-    target: &'a Address,
+    id: u64,
+    declared: u64,
     returned: bool,
 }
 
 impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
-        self.turn.pulse.undeclare();
-        if !self.returned {
-            let wait = GiveBack { token: self.turn.token, target: self.target.clone() };
-            // The step is handed in by the call; nobody needs its answer.
-            drop(self.turn.hub.store.stop_waiting(wait));
+        let Turn { hub, pulse, slots, token, .. } = self.turn;
+        pulse.undeclare(self.declared);
+        // The step is handed in by the call; nobody needs its answer.
+        let returned = self.returned;
+        drop(hub.store.stop_waiting(StopWaiting { token: *token, id: self.id, returned }));
+        if !returned && let Ok(tokio) = tokio::runtime::Handle::try_current() {
+            let (pulse, slots) = (Arc::clone(pulse), slots.clone());
+            tokio.spawn(async move { pulse.go_on(&slots).await });
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::pulse::Pulse;
 const STILL: Duration = Duration::from_secs(1);
 
 /// What the watchdog is told.
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Message {
     /// A turn began.
     Look,
@@ -62,12 +63,13 @@ impl Actor for Watchdog {
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         let now = state.hub.clock.elapsed();
-        if matches!(message, Message::Due) {
-            let planned = state.planned.take().map_or(now, |(planned, _)| planned);
-            if watcher_paused(planned, now) {
-                tracing::warn!(late = ?now.saturating_sub(planned), "the watchdog stood still");
-                state.turns().iter().for_each(|pulse| pulse.beat());
-            }
+        tracing::trace!(?message, "the watchdog looks");
+        let planned = state.planned.as_ref().map_or(now, |(planned, _)| *planned);
+        if watcher_paused(planned, now) {
+            tracing::warn!(late = ?now.saturating_sub(planned), "the watchdog stood still");
+            // Silence that was told already goes on; a beat would make it a new one.
+            let untold = state.turns().into_iter().filter(|pulse| !pulse.clocks().told);
+            untold.for_each(|pulse| pulse.beat());
         }
         let mut next: Option<Duration> = None;
         for pulse in state.turns() {
@@ -99,7 +101,8 @@ impl State {
         let Some(token) = *pulse.token.lock() else { return now + STILL };
         let again = now + STILL.min(pulse.stall_after);
         match judge(&clocks, now, pulse.stall_after) {
-            Verdict::Fine { look_at } => return look_at,
+            // A declared wait may end early: its end is not the next moment to look.
+            Verdict::Fine { look_at } => return look_at.min(now + pulse.stall_after),
             Verdict::StillStalled => {}
             Verdict::Rearmed => {
                 pulse.set_told(false);

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use redb::WriteTransaction;
 use reveille_core::Seq;
 
-use super::{REG, ROW_KIND, frame};
+use super::{Checkpoint, REG, ROW_KIND, frame};
 use crate::error::DiskError;
 use crate::record::Number;
 use crate::state::State;
@@ -18,44 +18,49 @@ use crate::state::State;
 /// The checkpoint that is under way.
 #[derive(Debug, Default)]
 pub(crate) struct Cycle {
-    /// The first record that the cycle need not cover.
-    from: Option<Seq>,
+    /// What holds at the record that the cycle begins with: replay may begin there once all rows
+    /// are written.
+    begun: Option<Checkpoint>,
     rest: BTreeSet<Number>,
     /// Bytes logged since the latest cycle began.
     logged: u64,
 }
 
 impl Cycle {
-    /// Begins a cycle when `every` bytes have been logged; `first` is the first record of the
-    /// commit under way.
-    pub(super) fn begin_if_due(&mut self, written: u64, every: u64, first: Seq, state: &mut State) {
+    /// Begins a cycle when `every` bytes have been logged. The commit under way is applied already,
+    /// so the cycle covers it.
+    pub(super) fn begin_if_due(&mut self, written: u64, every: u64, state: &mut State) {
         self.logged += written;
-        if self.from.is_none() && self.logged >= every {
-            self.begin(first, state);
+        if self.begun.is_none() && self.logged >= every {
+            self.begin(state);
         }
     }
 
     /// Begins a cycle, over what is left of the one before.
-    pub(super) fn begin(&mut self, from: Seq, state: &mut State) {
-        self.from = Some(from);
+    pub(super) fn begin(&mut self, state: &mut State) {
+        self.begun = Some(Checkpoint {
+            replay_from: state.next(),
+            incarnation: state.incarnation(),
+            at: state.at(),
+        });
         self.logged = 0;
         self.rest.extend(state.dirty.drain());
     }
 
-    /// Writes the next rows; when they were the last, says where replay may begin.
+    /// Writes the next rows; when they were the last, says from where replay may begin.
     pub(super) fn write_rows(
         &mut self,
         txn: &WriteTransaction,
         limit: usize,
         state: &State,
-    ) -> Result<Option<Seq>, DiskError> {
-        if self.from.is_none() {
+    ) -> Result<Option<Checkpoint>, DiskError> {
+        if self.begun.is_none() {
             return Ok(None);
         }
         let as_of = Seq(state.next().0 - 1);
         let mut reg = txn.open_table(REG)?;
         for _ in 0..limit {
-            let Some(number) = self.rest.pop_first() else { return Ok(self.from.take()) };
+            let Some(number) = self.rest.pop_first() else { return Ok(self.begun.take()) };
             if let Some(row) = state.row(number) {
                 let mut row = row.clone();
                 row.as_of = as_of;

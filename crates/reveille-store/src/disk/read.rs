@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use redb::{Database, ReadTransaction};
 use reveille_core::Seq;
 use reveille_core::id::Stamp;
@@ -35,7 +35,8 @@ pub(crate) struct Packed {
 /// Reads records by number.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    db: Arc<Database>,
+    /// Gone once the store is closed, so that nothing holds the file any more.
+    db: RwLock<Option<Arc<Database>>>,
     recent: Mutex<Recent>,
 }
 
@@ -51,7 +52,7 @@ pub(crate) type Found = (Stamp, Record);
 
 impl Reader {
     pub(super) fn new(db: Arc<Database>) -> Self {
-        Self { db, recent: Mutex::default() }
+        Self { db: RwLock::new(Some(db)), recent: Mutex::default() }
     }
 
     /// Keeps the blobs of a commit in memory.
@@ -77,9 +78,16 @@ impl Reader {
         seqs.iter().zip(blobs).map(|(seq, blob)| in_blob(*seq, &blob)).collect()
     }
 
+    /// Lets go of the file.
+    pub(crate) fn close(&self) {
+        *self.db.write() = None;
+    }
+
     /// The records, each or none.
     pub(crate) fn read(&self, seqs: &[Seq]) -> Result<Vec<Option<Found>>, DiskError> {
-        let txn = begin_read(&self.db)?;
+        let db = self.db.read();
+        let closed = || damaged("file", "store", "it is closed");
+        let txn = begin_read(db.as_ref().ok_or_else(closed)?)?;
         seqs.iter().map(|seq| find(&txn, *seq)).collect()
     }
 }

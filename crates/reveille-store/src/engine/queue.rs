@@ -116,7 +116,13 @@ impl Writer {
             Self::Thread { queue, thread } => {
                 queue.waiting.lock().closed = true;
                 queue.arrived.notify_one();
-                let Some(thread) = thread.lock().take() else { return Ok(()) };
+                // Held while waiting, so that a second call waits as well.
+                let mut thread = thread.lock();
+                let Some(thread) = thread.take() else { return Ok(()) };
+                if thread.thread().id() == std::thread::current().id() {
+                    // The last handle was dropped by the writer itself; it ends by itself too.
+                    return Ok(());
+                }
                 thread.join().unwrap_or_else(|_| {
                     Err(OpError::StorageFailed { reason: "the writer's thread panicked".into() })
                 })
@@ -125,9 +131,25 @@ impl Writer {
     }
 }
 
+/// However the thread ends, nobody waits for it afterwards: what is queued is dropped, and so
+/// answered `outcome_unknown`.
+struct RefuseAfter<'a>(&'a Queue);
+
+impl Drop for RefuseAfter<'_> {
+    fn drop(&mut self) {
+        let jobs = {
+            let mut waiting = self.0.waiting.lock();
+            waiting.closed = true;
+            std::mem::take(&mut waiting.jobs)
+        };
+        drop(jobs);
+    }
+}
+
 impl Queue {
     #[allow(clippy::disallowed_methods)] // measures the disk: no rule depends on it
     fn serve(&self, mut engine: Engine) -> Result<(), OpError> {
+        let _refuse = RefuseAfter(self);
         let mut last = 1;
         let mut sync = Duration::ZERO;
         while let Some(first) = self.first(&mut engine) {

@@ -4,13 +4,13 @@
 //! An injection opens only when none is open, or within a turn by a wait (P3); its attempts count
 //! up by one (P4). A turn ends once and is the one under way (P9). A run gets one outcome (P6).
 
-use reveille_core::failure::{Charges, RunKind};
+use reveille_core::failure::{Charges, RunKind, TurnFailure};
 use reveille_core::id::Stamp;
 use reveille_core::{InjectionId, NoticeState, Outcome, RunId, Seq, Timestamp, Trigger};
 
 use super::Broken;
 use super::row::{DeadMail, Ended, Mail, OfferedMail, Open, Row, Run};
-use crate::record::{Claimed, DeadReason, Offered, Queued, RunEnded, TurnFailed};
+use crate::record::{Claimed, Offered, Queued, RunEnded, TurnFailed};
 
 /// Refuses when a condition that a promise needs does not hold.
 fn must(holds: bool, promise: &'static str, what: impl FnOnce() -> String) -> Result<(), Broken> {
@@ -60,13 +60,18 @@ impl Row {
             .picks
             .iter()
             .map(|pick| self.take(pick.seq).map(|mail| OfferedMail { mail, cut: pick.cut }))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
+        let most = |charges: Charges, offered: &OfferedMail| Charges {
+            attempts: charges.attempts.max(offered.mail.charges.attempts),
+            deaths: charges.deaths.max(offered.mail.charges.deaths),
+        };
         self.open.push(Open {
             id: InjectionId::new(seq, stamp),
             trigger: claimed.trigger,
             attempt: 1,
-            charges: Charges::default(),
+            charges: mail.iter().fold(Charges::default(), most),
             turn: Some(turn),
+            lost: false,
             mail,
         });
         self.turn = Some(turn);
@@ -98,7 +103,8 @@ impl Row {
 
     pub(super) fn end_turn(&mut self, turn: Seq) -> Result<(), Broken> {
         must(self.turn == Some(turn), "P9", || format!("turn {turn} is not under way"))?;
-        self.turn = None;
+        // An answer is progress: the next silence is a new one.
+        (self.turn, self.stalled) = (None, None);
         let held = |open: &Open| open.turn == Some(turn);
         let settled = self.open.iter().filter(|open| held(open)).flat_map(|open| &open.mail);
         let bytes = settled.map(|offered| u64::from(offered.mail.bytes)).sum();
@@ -110,10 +116,14 @@ impl Row {
     pub(super) fn fail_turn(&mut self, failed: &TurnFailed) -> Result<(), Broken> {
         let turn = failed.turn;
         must(self.turn == Some(turn), "P9", || format!("turn {turn} is not under way"))?;
+        let lost = matches!(failed.failure, TurnFailure::Lost { .. });
         self.turn = None;
         self.again_at = failed.again_at;
+        if !lost {
+            self.stalled = None;
+        }
         for open in self.open.iter_mut().filter(|open| open.turn == Some(turn)) {
-            (open.turn, open.charges) = (None, failed.charges);
+            (open.turn, open.charges, open.lost) = (None, failed.charges, lost);
         }
         Ok(())
     }
@@ -122,10 +132,10 @@ impl Row {
         messages.iter().try_for_each(|&seq| self.remove(seq).map(drop))
     }
 
-    pub(super) fn bury(&mut self, messages: &[Seq], reason: &DeadReason) -> Result<(), Broken> {
+    pub(super) fn bury(&mut self, messages: &[Seq], why: Seq) -> Result<(), Broken> {
         messages.iter().try_for_each(|&seq| {
             self.remove(seq)?;
-            self.dead.push(DeadMail { seq, reason: reason.clone() });
+            self.dead.push(DeadMail { seq, why });
             Ok(())
         })
     }
@@ -180,7 +190,8 @@ impl Row {
         for (index, open) in self.open.iter_mut().enumerate() {
             let place = open.mail.iter().position(|offered| offered.mail.seq() == seq);
             if let Some(place) = place {
-                let mail = open.mail.remove(place).mail;
+                let mut mail = open.mail.remove(place).mail;
+                mail.charges = open.charges;
                 if open.mail.is_empty() {
                     self.open.remove(index);
                 }

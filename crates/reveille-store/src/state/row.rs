@@ -11,11 +11,11 @@ use reveille_core::id::Stamp;
 use reveille_core::need::Standing;
 use reveille_core::window::Waiting;
 use reveille_core::{
-    Address, AgentName, InjectionId, NoticeState, RunId, Seq, SessionId, Timestamp, Trigger,
+    Address, AgentName, InjectionId, Kind, NoticeState, RunId, Seq, SessionId, Timestamp, Trigger,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Created, DeadReason, Number, Sent};
+use crate::record::{Created, Number, Sent};
 
 /// What is kept in memory of an unread message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,12 +30,15 @@ pub struct Mail {
     pub urgent: bool,
     /// The run that a notice tells of.
     pub about: Option<(Number, Seq)>,
+    /// What it has been through in injections that were released.
+    pub charges: Charges,
 }
 
 impl Mail {
     pub(super) fn new(seq: Seq, at: Timestamp, sent: &Sent) -> Self {
         let Sent { rank, kind, cost, cut_cost, bytes, urgent, about, .. } = *sent;
-        Self { item: Item { seq, rank, kind, cost, cut_cost }, at, bytes, urgent, about }
+        let item = Item { seq, rank, kind, cost, cut_cost };
+        Self { item, at, bytes, urgent, about, charges: Charges::default() }
     }
 
     /// The number of the message's record.
@@ -67,6 +70,8 @@ pub struct Open {
     pub charges: Charges,
     /// The turn that holds it.
     pub turn: Option<Seq>,
+    /// Whether the latest turn that held it was lost: the agent may have it.
+    pub lost: bool,
     /// Its mail, as arranged.
     pub mail: Vec<OfferedMail>,
 }
@@ -100,12 +105,12 @@ pub struct Ended {
 }
 
 /// A message that cannot be delivered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadMail {
     /// Which.
     pub seq: Seq,
-    /// Why.
-    pub reason: DeadReason,
+    /// The record that says why.
+    pub why: Seq,
 }
 
 /// What other rows' limits count of a row.
@@ -188,12 +193,16 @@ impl Row {
         Counted { unread: self.unread().count() as u64, open_run: self.run.is_some() }
     }
 
-    /// The mail that may wake: pending, and committed after the wake floor (P5).
+    /// The mail that may wake: pending, and committed after the wake floor (P5). Notices do not
+    /// wake an actor whose own run was cut off (S2).
     #[must_use]
     pub fn wake_worthy(&self) -> Option<Waiting> {
+        let interrupted = self.run.is_none()
+            && self.ended.as_ref().is_some_and(|ended| ended.state == NoticeState::Interrupted);
         self.pending
             .iter()
             .filter(|mail| mail.seq() > self.floor)
+            .filter(|mail| !(interrupted && mail.item.kind == Kind::Notice))
             .fold(None, |waiting, mail| Some(Waiting::with(waiting, mail.at, mail.urgent)))
     }
 
@@ -212,7 +221,7 @@ impl Row {
     /// The records that this row still leads to: they must not leave the store.
     pub(crate) fn kept(&self) -> impl Iterator<Item = Seq> + '_ {
         let outcome = self.ended.iter().map(|ended| ended.outcome);
-        let dead = self.dead.iter().map(|dead| dead.seq);
+        let dead = self.dead.iter().flat_map(|dead| [dead.seq, dead.why]);
         self.unread().map(Mail::seq).chain(outcome).chain(dead)
     }
 }

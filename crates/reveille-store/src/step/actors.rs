@@ -5,7 +5,7 @@ use reveille_core::message::label;
 use reveille_core::{ActorName, Address, AgentName, OpError, RunId, SessionId};
 
 use super::send::{Prepared, store_room};
-use super::{Draft, Step, known};
+use super::{Draft, Step, Token, fresh, known};
 use crate::record::{Created, Number, Queued};
 use crate::state::State;
 
@@ -66,6 +66,8 @@ pub struct Spawn {
     pub first: Prepared,
     /// The task it is given.
     pub task_id: Option<String>,
+    /// The turn that spawns it; it must be under way (P9).
+    pub token: Option<Token>,
 }
 
 /// A worker that was made, or was there.
@@ -81,7 +83,8 @@ impl Step for Spawn {
     type Answer = Spawned;
 
     fn decide(self, state: &State, draft: &mut Draft) -> Result<Spawned, OpError> {
-        let Self { parent, agent, key, first, task_id } = self;
+        let Self { parent, agent, key, first, task_id, token } = self;
+        token.map_or(Ok(()), |token| fresh(state, token).map(drop))?;
         let (parent, row) = known(state, &parent)?;
         key.as_deref().map_or(Ok(()), |key| label("key", key))?;
         task_id.as_deref().map_or(Ok(()), |id| label("task_id", id))?;

@@ -26,6 +26,9 @@ pub struct Recovered {
     pub interrupted: Vec<Address>,
     /// Actors whose mail is offered again.
     pub again: Vec<Address>,
+    /// Workers whose run is open below one that was interrupted: to be cancelled. Those of them
+    /// that were interrupted themselves have ended already.
+    pub open_children: Vec<Address>,
     /// Workers whose task had not begun.
     pub queued: Vec<Address>,
 }
@@ -36,6 +39,7 @@ impl Step for Recover {
     fn decide(self, state: &State, draft: &mut Draft) -> Result<Recovered, OpError> {
         let incarnation = state.incarnation() + 1;
         draft.push(Opened { incarnation });
+        draft.recovering = true;
         let mut found = Recovered { incarnation, ..Recovered::default() };
         // A death of the process is laid at the door of a turn that ran alone.
         let alone = state.rows().iter().filter(|row| row.turn.is_some()).count() == 1;
@@ -58,7 +62,10 @@ impl Step for Recover {
             };
             match fail(state, draft, row, failed)? {
                 TurnEnd::Continues => found.again.push(row.address.clone()),
-                TurnEnd::Ended(_) => found.interrupted.push(row.address.clone()),
+                TurnEnd::Ended(run) => {
+                    found.interrupted.push(row.address.clone());
+                    found.open_children.extend(run.open_children);
+                }
             }
         }
         Ok(found)

@@ -2,7 +2,7 @@
 
 use reveille_core::message::Content;
 use reveille_core::{
-    Address, InjectionId, Notice, OpError, Outcome, RunId, Seq, Trigger, compose::Pick,
+    Address, Caller, InjectionId, Notice, OpError, Outcome, RunId, Seq, Trigger, compose::Pick,
 };
 
 use super::send::Prepared;
@@ -12,6 +12,9 @@ use crate::record::{Claimed, Number, Released, RunEnded, Settled, Settlement};
 use crate::state::State;
 use crate::state::row::{Ended, Open, Row};
 
+/// Why a child's run is ended with its parent's.
+pub const PARENT_ENDED: &str = "the run above it ended";
+
 /// How a run is to end.
 pub(super) struct Ending {
     outcome: Outcome,
@@ -20,12 +23,29 @@ pub(super) struct Ending {
     /// The turn whose mail is settled as failed.
     failed_turn: Option<Seq>,
     raises_floor: bool,
-    silent: bool,
+    silence: Silence,
+}
+
+/// Whether the parent is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Silence {
+    /// It is.
+    Told,
+    /// It is not, unless its run could be waiting for just that.
+    Asked,
+    /// It is not: its own run ends.
+    Kept,
 }
 
 impl Ending {
     pub(super) const fn new(outcome: Outcome) -> Self {
-        Self { outcome, ended_turn: None, failed_turn: None, raises_floor: false, silent: false }
+        Self {
+            outcome,
+            ended_turn: None,
+            failed_turn: None,
+            raises_floor: false,
+            silence: Silence::Told,
+        }
     }
 
     pub(super) const fn after_turn(mut self, turn: Seq) -> Self {
@@ -59,7 +79,8 @@ pub(super) fn end_run(
     ending: Ending,
 ) -> Result<EndedRun, OpError> {
     let Some(run) = &row.run else { return Err(OpError::StaleToken) };
-    let Ending { outcome, raises_floor, silent, .. } = &ending;
+    let Ending { outcome, raises_floor, silence, .. } = &ending;
+    outcome.check()?;
     close_mail(draft, actor, row, &ending, run.first);
     let seq = draft.push(RunEnded {
         actor,
@@ -67,7 +88,13 @@ pub(super) fn end_run(
         outcome: outcome.clone(),
         raises_floor: *raises_floor,
     });
-    if let Some(parent) = row.parent.filter(|_| !silent) {
+    let told = |parent: &Number| match silence {
+        Silence::Told => true,
+        Silence::Asked => !may_be_untold(state, *parent),
+        Silence::Kept => false,
+    };
+    let parent = row.parent.filter(told);
+    if let Some(parent) = parent {
         let notice =
             Notice::of_end(row.address.clone(), run.id, run.task_id.clone(), outcome);
         let about = (actor, run.id.seq());
@@ -75,7 +102,14 @@ pub(super) fn end_run(
         let notice = draft.push(prepared.to(vec![parent]));
         collect_at_once(state, draft, parent, about, notice);
     }
-    Ok(EndedRun { run: run.id, outcome: seq, open_children: open_children(state, actor) })
+    let open_children = close_children(state, draft, actor)?;
+    Ok(EndedRun { run: run.id, outcome: seq, open_children })
+}
+
+/// Silence is for parents that something else continues. One whose open run has no turn may rest on
+/// this child alone: it is told, or it would wait for ever (S6).
+fn may_be_untold(state: &State, parent: Number) -> bool {
+    state.row(parent).is_none_or(|parent| parent.run.is_none() || parent.turn.is_some())
 }
 
 /// The first message of a task run is settled, mail of a failing turn is settled as failed, other
@@ -115,7 +149,7 @@ fn collect_at_once(
     about: (Number, Seq),
     notice: Seq,
 ) {
-    let Some(row) = state.row(addressee) else { return };
+    let Some(row) = state.row(addressee).filter(|_| !draft.recovering) else { return };
     let waits = state.waits.get(&addressee).is_some_and(|waits| {
         waits.iter().any(|wait| Some(wait.turn) == row.turn && (wait.target, wait.run) == about)
     });
@@ -136,12 +170,34 @@ pub(super) fn collect(draft: &mut Draft, actor: Number, row: &Row, notice: Seq) 
     InjectionId::new(seq, draft.stamp)
 }
 
-fn open_children(state: &State, actor: Number) -> Vec<Address> {
+/// Ends the children that have not begun, and names those that have: their turns need a grace, which
+/// is the runtime's to give (S6, parent-close policy `cancel`).
+fn close_children(
+    state: &State,
+    draft: &mut Draft,
+    actor: Number,
+) -> Result<Vec<Address>, OpError> {
+    let mut begun = Vec::new();
     if state.counters.open_children(actor) == 0 {
-        return Vec::new();
+        return Ok(begun);
     }
-    let child = |row: &&Row| row.parent == Some(actor) && row.run.is_some();
-    state.rows().iter().filter(child).map(|row| row.address.clone()).collect()
+    for (number, row) in (0..).zip(state.rows()).filter(|(_, row)| row.parent == Some(actor)) {
+        match &row.run {
+            Some(run) if run.begun => begun.push(row.address.clone()),
+            Some(_) => {
+                let reason = PARENT_ENDED.to_owned();
+                let outcome = Outcome::Cancelled { by: Caller::System, reason };
+                let ending = Ending {
+                    raises_floor: true,
+                    silence: Silence::Kept,
+                    ..Ending::new(outcome)
+                };
+                end_run(state, draft, number, row, ending)?;
+            }
+            None => {}
+        }
+    }
+    Ok(begun)
 }
 
 /// Ends an actor's open run from outside: a cancel, a limit, a shutdown.
@@ -155,7 +211,7 @@ pub struct EndRun {
     pub outcome: Outcome,
     /// Whether earlier mail wakes nobody from now on; a cancel does that.
     pub raises_floor: bool,
-    /// Whether nobody is told.
+    /// Whether the parent is not told, unless its run could be waiting for just that.
     pub silent: bool,
 }
 
@@ -178,7 +234,8 @@ impl Step for EndRun {
         let wanted = |id: RunId| self.run.is_none_or(|run| run == id);
         if row.run.as_ref().is_some_and(|run| wanted(run.id)) {
             let Self { outcome, raises_floor, silent, .. } = self;
-            let ending = Ending { raises_floor, silent, ..Ending::new(outcome) };
+            let silence = if silent { Silence::Asked } else { Silence::Told };
+            let ending = Ending { raises_floor, silence, ..Ending::new(outcome) };
             return end_run(state, draft, actor, row, ending).map(RunEnd::Ended);
         }
         let ended = row.ended.clone().filter(|ended| wanted(ended.id));

@@ -7,7 +7,7 @@ use reveille_core::limits::{ENVELOPE_BYTES, RECIPIENTS};
 use reveille_core::message::Content;
 use reveille_core::{Address, Caller, MessageId, OpError, Text, render};
 
-use super::{Draft, Step, known};
+use super::{Draft, Step, Token, fresh, known};
 use crate::codec;
 use crate::record::{Number, Sent};
 use crate::state::State;
@@ -79,13 +79,16 @@ pub struct Send {
     pub to: Vec<Address>,
     /// The message.
     pub message: Prepared,
+    /// The turn that sends it; it must be under way (P9).
+    pub token: Option<Token>,
 }
 
 impl Step for Send {
     type Answer = MessageId;
 
     fn decide(self, state: &State, draft: &mut Draft) -> Result<MessageId, OpError> {
-        let Self { to, message } = self;
+        let Self { to, message, token } = self;
+        token.map_or(Ok(()), |token| fresh(state, token).map(drop))?;
         OpError::at_most("recipients", to.len(), RECIPIENTS)?;
         if to.is_empty() {
             return Err(OpError::invalid("to", "", "at least one address"));

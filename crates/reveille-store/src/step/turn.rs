@@ -2,6 +2,8 @@
 
 use reveille_core::compose::{Pick, compose};
 use reveille_core::failure::{Charges, TurnFailure, Verdict, judge};
+use reveille_core::need::{Need, Start, need};
+use reveille_core::window::WindowSettings;
 use reveille_core::{
     Cause, FailureClass, InjectionId, OpError, Outcome, RunId, Seq, Status, Timestamp, Trigger,
 };
@@ -11,8 +13,8 @@ use super::{Draft, Step, Token, fresh};
 use crate::record::{
     Claimed, Dead, DeadReason, Number, Offered, Released, TurnEnded, TurnFailed,
 };
-use crate::state::State;
 use crate::state::row::{Open, Row};
+use crate::state::{State, Wait};
 
 /// A turn that was opened, and the injection it begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,18 +29,23 @@ pub struct Claim {
     pub trigger: Trigger,
     /// Which attempt this is, from 1.
     pub attempt: u32,
+    /// Whether the attempt before it was lost, so that the agent may have the injection already.
+    pub lost: bool,
     /// When the attempt was committed.
     pub at: Timestamp,
     /// Its messages, as arranged.
     pub picks: Vec<Pick>,
 }
 
-/// Opens a turn with the mail that waits, when there is a reason to (P5): a queued task, or mail
-/// that may wake. Answers `None` when there is none: a stale wake (W2).
+/// Opens a turn with the mail that waits, when the actor needs one (P5): a task is queued, or a
+/// window over mail that may wake is closed. Answers `None` when it does not: a stale wake (W2), or
+/// one that came too early because mail came after it was decided.
 #[derive(Debug)]
 pub struct ClaimMail {
     /// Whose mail.
     pub actor: Number,
+    /// How long its mail is gathered.
+    pub windows: WindowSettings,
 }
 
 impl Step for ClaimMail {
@@ -46,14 +53,13 @@ impl Step for ClaimMail {
 
     fn decide(self, state: &State, draft: &mut Draft) -> Result<Option<Claim>, OpError> {
         let Some(row) = state.row(self.actor) else { return Ok(None) };
-        let standing = row.standing();
-        let shut = standing.in_turn || standing.again_at.is_some();
-        if shut || !(standing.queued || standing.mail.is_some()) {
-            return Ok(None);
-        }
+        let trigger = match need(&row.standing(), draft.at(), self.windows) {
+            Need::Turn(Start::Task) => Trigger::Task,
+            Need::Turn(Start::Window) => Trigger::Window,
+            Need::Turn(Start::Again) | Need::Look(_) | Need::Nothing => return Ok(None),
+        };
         let picks = compose(row.pending.iter().map(|mail| mail.item), draft.limits.injection);
         let run = row.run.as_ref().map(|run| run.id);
-        let trigger = if standing.queued { Trigger::Task } else { Trigger::Window };
         let seq = draft.push(Claimed {
             actor: self.actor,
             run: run.map(RunId::seq),
@@ -67,6 +73,7 @@ impl Step for ClaimMail {
             run: run.unwrap_or_else(|| RunId::new(seq, draft.stamp)),
             trigger,
             attempt: 1,
+            lost: false,
             at: draft.at(),
             picks,
         }))
@@ -98,6 +105,7 @@ impl Step for OfferAgain {
             run: run.id,
             trigger: open.trigger,
             attempt,
+            lost: open.lost,
             at: draft.at(),
             picks: open.mail.iter().map(|mail| Pick { seq: mail.mail.seq(), cut: mail.cut }).collect(),
         }))
@@ -156,10 +164,13 @@ impl Step for EndTurn {
         let Report { status, summary, result, next } = report;
         let outcome = Outcome::Completed { status, summary, result };
         outcome.check()?;
+        let unreturned = release_unreturned(state, draft, row, self.token);
         draft.push(TurnEnded { actor, turn });
         let others = row.open.iter().any(|open| open.turn != Some(turn));
-        let continues =
-            others || row.wake_worthy().is_some() || state.counters.open_children(actor) > 0;
+        let continues = others
+            || unreturned
+            || row.wake_worthy().is_some()
+            || state.counters.open_children(actor) > 0;
         if continues && next != Next::Finish {
             return Ok(TurnEnd::Continues);
         }
@@ -265,6 +276,25 @@ pub(super) fn fail(
             end_run(state, draft, actor, row, ending).map(TurnEnd::Ended)
         }
     }
+}
+
+/// What a wait collected that has not returned yet is pending again: an answer settles only what the
+/// turn was given (P2).
+/// Says whether there was any.
+fn release_unreturned(state: &State, draft: &mut Draft, row: &Row, token: Token) -> bool {
+    let waits = state.waits.get(&token.actor).map_or(&[][..], Vec::as_slice);
+    let about = |wait: &Wait| (wait.turn == token.turn).then_some((wait.target, wait.run));
+    let waited: Vec<_> = waits.iter().filter_map(about).collect();
+    let unreturned = |open: &&Open| {
+        let told = |about: (Number, Seq)| waited.contains(&about);
+        open.trigger == Trigger::Wait && open.mail.iter().any(|one| one.mail.about.is_some_and(told))
+    };
+    let messages: Vec<Seq> = row.open.iter().filter(unreturned).flat_map(messages).collect();
+    let any = !messages.is_empty();
+    if any {
+        draft.push(Released { actor: token.actor, messages });
+    }
+    any
 }
 
 fn release_collected(draft: &mut Draft, actor: Number, row: &Row, turn: Seq) {

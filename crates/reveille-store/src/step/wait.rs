@@ -1,38 +1,43 @@
 //! Waits inside a turn, which collect (S3), and are refused when they would close a cycle (S4).
 //!
-//! A wait is memory only. Registering one makes the commit of the outcome hand over its notice; a
-//! turn that ends, however it ends, takes its waits with it.
+//! A wait is registered until it has returned: that is memory only. While it is, the commit of the
+//! run's outcome hands over its notice, and what it collected is given back if the wait, or the
+//! turn, ends without returning it. A turn that ends takes its waits with it.
 
-use reveille_core::{Address, OpError, RunId, Seq, Trigger};
+use reveille_core::{Address, InjectionId, OpError, Rank, RunId, Seq, Trigger};
 
 use super::run::collect;
 use super::turn::messages;
 use super::{Draft, Step, Token, fresh, known};
 use crate::record::{Number, Released};
-use crate::state::State;
 use crate::state::row::{Ended, Mail, Row};
+use crate::state::{State, Wait};
 
-/// Waits for the latest run of an actor, and collects its notice if it is addressed to the waiter.
-#[derive(Debug)]
+/// Waits for a run of an actor, and collects its notice if it is addressed to the waiter.
+#[derive(Debug, Clone)]
 pub struct WaitFor {
     /// The token of the turn that waits.
     pub token: Token,
+    /// Tells the waits of this turn apart.
+    pub id: u64,
     /// Whom it waits for.
     pub target: Address,
+    /// Which run, once that is known; `None` is the latest.
+    pub run: Option<RunId>,
 }
 
 /// What a wait found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WaitAnswer {
-    /// The run has an outcome; its notice is collected if it was pending for the waiter.
-    Ended(Ended),
-    /// The run is open; whoever asked is registered, to be asked again when it ends.
-    Open {
-        /// The number of the target.
-        target: Number,
-        /// The run.
-        run: RunId,
+    /// The run has an outcome.
+    Ended {
+        /// Which run, and how it ended.
+        ended: Ended,
+        /// The injection that its notice was collected in, by this call.
+        collected: Option<InjectionId>,
     },
+    /// The run is open: to be asked again when it ends.
+    Open(RunId),
     /// The actor has never had a run.
     NoRun,
 }
@@ -43,19 +48,36 @@ impl Step for WaitFor {
     fn decide(self, state: &State, draft: &mut Draft) -> Result<WaitAnswer, OpError> {
         let row = fresh(state, self.token)?;
         let (target, target_row) = known(state, &self.target)?;
-        if let Some(run) = &target_row.run {
+        let wanted = |id: RunId| self.run.is_none_or(|run| run == id);
+        if let Some(run) = target_row.run.as_ref().filter(|run| wanted(run.id)) {
             if target == self.token.actor || waits_for(state, target, self.token.actor) {
                 return Err(OpError::WouldDeadlock { address: self.target });
             }
-            return Ok(WaitAnswer::Open { target, run: run.id });
+            return Ok(WaitAnswer::Open(run.id));
         }
+        // A run that was followed by another one with an outcome is answered by that one.
         let Some(ended) = target_row.ended.clone() else { return Ok(WaitAnswer::NoRun) };
         let about = Some((target, ended.id.seq()));
-        let told = |mail: &&Mail| mail.about == about && mail.item.rank == reveille_core::Rank::RunNotice;
-        if let Some(notice) = row.pending.iter().find(told) {
-            collect(draft, self.token.actor, row, notice.seq());
-        }
-        Ok(WaitAnswer::Ended(ended))
+        let told = |mail: &&Mail| mail.about == about && mail.item.rank == Rank::RunNotice;
+        let notice = row.pending.iter().find(told).map(Mail::seq);
+        let collected = notice.map(|notice| collect(draft, self.token.actor, row, notice));
+        Ok(WaitAnswer::Ended { ended, collected })
+    }
+}
+
+impl WaitFor {
+    /// Notes that the wait has not returned, if there is anything to give back or to wait for.
+    pub(crate) fn register(&self, state: &mut State, answer: &WaitAnswer) {
+        let run = match answer {
+            WaitAnswer::Open(run) => run.seq(),
+            WaitAnswer::Ended { ended, collected: Some(_) } => ended.id.seq(),
+            WaitAnswer::Ended { .. } | WaitAnswer::NoRun => return,
+        };
+        let Some(target) = state.find(&self.target) else { return };
+        let Token { actor, turn, .. } = self.token;
+        let waits = state.waits.entry(actor).or_default();
+        waits.retain(|wait| wait.turn == turn && wait.id != self.id);
+        waits.push(Wait { id: self.id, turn, target, run });
     }
 }
 
@@ -65,7 +87,7 @@ fn waits_for(state: &State, from: Number, to: Number) -> bool {
     while let Some(actor) = next.pop() {
         let turn = state.row(actor).and_then(|row| row.turn);
         let waits = state.waits.get(&actor).map_or(&[][..], Vec::as_slice);
-        for wait in waits.iter().filter(|wait| Some(wait.turn) == turn) {
+        for wait in waits.iter().filter(|wait| Some(wait.turn) == turn && is_open(state, wait)) {
             if wait.target == to {
                 return true;
             }
@@ -78,13 +100,47 @@ fn waits_for(state: &State, from: Number, to: Number) -> bool {
     false
 }
 
-/// Puts back what a wait collected and did not return.
+fn is_open(state: &State, wait: &Wait) -> bool {
+    let run = state.row(wait.target).and_then(|row| row.run.as_ref());
+    run.is_some_and(|run| run.id.seq() == wait.run)
+}
+
+/// Ends a wait.
 #[derive(Debug)]
-pub struct GiveBack {
+pub struct StopWaiting {
     /// The token of the turn that waited.
     pub token: Token,
-    /// Whom it waited for.
-    pub target: Address,
+    /// Which of its waits.
+    pub id: u64,
+    /// Whether it returned what it waited for; otherwise what it collected is pending again.
+    pub returned: bool,
+}
+
+impl StopWaiting {
+    /// Takes the registration away. When the wait returned, what other waits of the turn for the
+    /// same run collected is returned too.
+    pub(crate) fn unregister(&self, state: &mut State) -> Option<Wait> {
+        let Token { actor, turn, .. } = self.token;
+        let waits = state.waits.get_mut(&actor)?;
+        let mine = |wait: &Wait| wait.turn == turn && wait.id == self.id;
+        let wait = waits.iter().copied().find(mine)?;
+        let same = |other: &Wait| {
+            let run = (other.turn, other.target, other.run) == (turn, wait.target, wait.run);
+            mine(other) || (self.returned && run)
+        };
+        waits.retain(|other| !same(other));
+        if waits.is_empty() {
+            state.waits.remove(&actor);
+        }
+        Some(wait).filter(|_| !self.returned)
+    }
+}
+
+/// Puts back what a wait collected and did not return.
+#[derive(Debug)]
+pub(crate) struct GiveBack {
+    pub(crate) token: Token,
+    pub(crate) wait: Wait,
 }
 
 impl Step for GiveBack {
@@ -92,8 +148,7 @@ impl Step for GiveBack {
 
     fn decide(self, state: &State, draft: &mut Draft) -> Result<(), OpError> {
         let row = fresh(state, self.token)?;
-        let (target, _) = known(state, &self.target)?;
-        let messages = collected(row, self.token.turn, target);
+        let messages = collected(row, self.token.turn, (self.wait.target, self.wait.run));
         if !messages.is_empty() {
             draft.push(Released { actor: self.token.actor, messages });
         }
@@ -101,15 +156,11 @@ impl Step for GiveBack {
     }
 }
 
-fn collected(row: &Row, turn: Seq, target: Number) -> Vec<Seq> {
+fn collected(row: &Row, turn: Seq, about: (Number, Seq)) -> Vec<Seq> {
     row.open
         .iter()
         .filter(|open| open.turn == Some(turn) && open.trigger == Trigger::Wait)
-        .filter(|open| {
-            open.mail.iter().any(|offered| {
-                offered.mail.about.is_some_and(|(about, _)| about == target)
-            })
-        })
+        .filter(|open| open.mail.iter().any(|offered| offered.mail.about == Some(about)))
         .flat_map(messages)
         .collect()
 }

@@ -6,9 +6,11 @@ use ractor::ActorRef;
 use reveille_core::{Address, Caller, OpError, Outcome, RunId};
 use reveille_store::step::run::{EndRun, RunEnd};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::{Message, State, after};
 use crate::hub::{Hub, Resident};
+use crate::ops;
 use crate::pulse::Pulse;
 use crate::spec::{Cancel, Cancelled};
 
@@ -43,20 +45,23 @@ impl CancelRequest {
     }
 
     /// Ends the run of an actor that runs no turn.
-    pub(crate) async fn at_rest(&self, hub: &Hub) -> Answer {
+    pub(crate) async fn at_rest(&self, hub: &Arc<Hub>) -> Answer {
         self.end(hub, Cancelled::Ended).await
     }
 
-    async fn end(&self, hub: &Hub, how: Cancelled) -> Answer {
+    async fn end(&self, hub: &Arc<Hub>, how: Cancelled) -> Answer {
         Ok(match hub.store.run(self.end_run()).await? {
-            RunEnd::Ended(_) => how,
+            RunEnd::Ended(run) => {
+                ops::close_children(hub, run.open_children);
+                how
+            }
             RunEnd::AlreadyEnded(ended) => Cancelled::AlreadyEnded(ended.state),
             RunEnd::Unknown => Cancelled::Unknown,
         })
     }
 
     /// Answers once the turn's task is over: its run may have ended, or may go on and is ended now.
-    pub(super) async fn after_return(mut self, hub: &Hub) {
+    pub(super) async fn after_return(mut self, hub: &Arc<Hub>) {
         let answer = match self.done.take() {
             Some(done) => Ok(done),
             None => self.end(hub, Cancelled::Ended).await,
@@ -90,15 +95,22 @@ impl State {
             let row = state.row(number)?;
             Some((row.run.as_ref().map(|run| run.id), row.turn.is_some()))
         });
-        let Ok(Some((run, in_turn))) = open.await else {
-            return request.answer(Err(OpError::ShuttingDown));
+        let (run, in_turn) = match open.await {
+            Ok(Some(open)) => open,
+            Ok(None) => return request.answer(Ok(Cancelled::Unknown)),
+            Err(error) => return request.answer(Err(error)),
         };
         request.run = run;
         match &mut self.running {
             Some(running) if in_turn => {
                 running.pulse.cancel();
-                let over = Message::GraceOver(Arc::clone(&running.pulse));
-                running.patience = Some(after(request.cancel.grace, myself, over));
+                // The earliest deadline counts, and a turn that was cut is not given another.
+                let deadline = Instant::now() + request.cancel.grace;
+                if running.deadline.is_none_or(|earlier| deadline < earlier) {
+                    running.deadline = Some(deadline);
+                    let over = Message::GraceOver(Arc::clone(&running.pulse));
+                    running.patience = Some(after(request.cancel.grace, myself, over));
+                }
                 running.cancels.push(request);
             }
             _ => {
@@ -124,6 +136,7 @@ impl State {
         }
         if let Some(running) = &mut self.running {
             running.cancels = cancels;
+            running.deadline = Some(Instant::now());
         }
         self.abort(myself);
     }
