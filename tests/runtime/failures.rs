@@ -237,8 +237,8 @@ impl reveille::Agent for Brittle {
         _: &reveille::Turn,
         _: reveille::Injection,
     ) -> impl Future<Output = Result<TurnReport, TurnError>> + Send {
-        let none: Option<std::future::Ready<Result<TurnReport, TurnError>>> = None;
-        none.unwrap()
+        let nothing: Vec<std::future::Ready<Result<TurnReport, TurnError>>> = Vec::new();
+        nothing.into_iter().next().unwrap()
     }
 }
 

@@ -72,7 +72,7 @@ impl Command {
         })
     }
 
-    fn start(&self, turn: &Turn) -> Result<(Child, Group, Option<Entry>), TurnError> {
+    fn start(&self, turn: &Turn) -> Result<(Child, Option<Entry>, Group), TurnError> {
         let did_not_start = |what: String| {
             let program = self.argv.first().map_or_else(Default::default, |p| p.to_string_lossy());
             TurnError::permanent(format!("{program}: {what}")).class(FailureClass::DidNotStart)
@@ -101,7 +101,7 @@ impl Command {
         let note = |ledger: &Ledger| ledger.note(pid, &turn.run().to_string());
         let entry = self.ledger.as_ref().map(note).transpose();
         let entry = entry.map_err(|error| did_not_start(format!("cannot be noted: {error}")))?;
-        Ok((child, group, entry))
+        Ok((child, entry, group))
     }
 }
 
@@ -113,7 +113,8 @@ impl Agent for CommandAgent {
     async fn turn(&mut self, turn: &Turn, injection: Injection) -> Result<TurnReport, TurnError> {
         // The injection is written only after the process is noted: one that a crash left between
         // the two reads an empty input and has nothing to work on.
-        let (mut child, group, entry) = self.0.start(turn)?;
+        // Dropped from the last to the first: the group is killed before its note goes.
+        let (mut child, entry, group) = self.0.start(turn)?;
         let text = reveille::render::xml(&injection);
         let (mut head, mut tail) = (Head::default(), Tail::default());
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());

@@ -52,7 +52,8 @@ impl Ledger {
     }
 
     pub(crate) fn note(&self, pid: u32, run: &str) -> io::Result<Entry> {
-        let path = self.folder.join(pid.to_string());
+        // A number may be given to another process before the note of the first is gone.
+        let path = self.folder.join(format!("{pid}-{run}"));
         let started = stat(pid).map_or(0, |stat| stat.started);
         fs::write(&path, format!("{pid}\n{started}\n{}\n{run}\n", boot()))?;
         Ok(Entry { path })
@@ -68,7 +69,10 @@ impl Ledger {
         let mut killed = 0;
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
-            killed += usize::from(kill_noted(&fs::read_to_string(&path)?));
+            match fs::read_to_string(&path) {
+                Ok(note) => killed += usize::from(kill_noted(&note)),
+                Err(error) => tracing::warn!(path = %path.display(), %error, "not a note"),
+            }
             fs::remove_file(&path)?;
         }
         Ok(killed)

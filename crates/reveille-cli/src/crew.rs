@@ -2,28 +2,19 @@
 //!
 //! Unknown keys are refused, with the line; names and values are checked before anything starts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use reveille::limits::SLOTS;
-use reveille::{AgentName, AgentSpec, Config};
+use reveille::message::label;
+use reveille::{AgentName, AgentSpec, Config, Text};
 use reveille_agents::Command;
 use reveille_agents::ledger::Ledger;
 use serde::{Deserialize, Serialize};
 
-/// Why a crew file cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CrewError(String);
-
-impl std::fmt::Display for CrewError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for CrewError {}
+use crate::failure::Invalid;
 
 /// A crew.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -118,10 +109,17 @@ pub(crate) struct Worker {
     pub(crate) task_id: Option<String>,
 }
 
+impl Worker {
+    /// What it is known by: its key, or its place in the list, from 1.
+    pub(crate) fn key(&self, place: usize) -> String {
+        self.key.clone().unwrap_or_else(|| format!("worker-{place}"))
+    }
+}
+
 impl Crew {
     /// Reads a crew file and checks it.
     pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
-        let invalid = |what: String| CrewError(format!("{}: {what}", path.display()));
+        let invalid = |what: String| Invalid(format!("{}: {what}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| invalid(error.to_string()))?;
         let crew: Self = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
         crew.check().map_err(invalid)?;
@@ -142,11 +140,45 @@ impl Crew {
             }
         }
         for (name, session) in &self.sessions {
+            self.check_workers(session).map_err(|error| format!("sessions.{name}: {error}"))?;
             let workers = session.workers.iter().map(|worker| &worker.agent);
             for agent in workers.chain([&session.agent]) {
                 if !self.agents.contains_key(agent) {
                     return Err(format!("sessions.{name} uses agent {agent:?}, which is not there"));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that would make a declaration fail half-way.
+    fn check_workers(&self, session: &Session) -> Result<(), String> {
+        let first = session.first.iter().map(|first| ("first".to_owned(), first));
+        let firsts = session.workers.iter().zip(1..).map(|(worker, place)| {
+            (format!("the first message of {}", worker.key(place)), &worker.first)
+        });
+        for (what, first) in first.chain(firsts) {
+            Text::new(first).check().map_err(|error| format!("{what}: {error}"))?;
+        }
+        let mut keys = HashSet::new();
+        for (worker, place) in session.workers.iter().zip(1..) {
+            let key = worker.key(place);
+            label("key", &key).map_err(|error| error.to_string())?;
+            let task_id = worker.task_id.as_deref();
+            task_id.map_or(Ok(()), |id| label("task_id", id)).map_err(|error| error.to_string())?;
+            if !keys.insert(key.clone()) {
+                return Err(format!("two workers have the key {key:?}"));
+            }
+        }
+        let budgets = self.config().limits.budgets;
+        let count = u32::try_from(session.workers.len()).unwrap_or(u32::MAX);
+        for (limit, value) in [
+            ("children", budgets.children),
+            ("tree", budgets.tree),
+            ("spawns_per_minute", budgets.spawns_per_minute),
+        ] {
+            if count > value {
+                return Err(format!("{count} workers, but limits.{limit} is {value}"));
             }
         }
         Ok(())
@@ -204,6 +236,21 @@ mod tests {
             (format!("{agent}colour = 3\n"), "colour"),
             (format!("{agent}busy = \"steer\"\n"), "steer"),
             (format!("{agent}stall_after = \"0s\"\n[sessions.s]\nagent = \"a\"\n"), "at least 1ms"),
+            (
+                format!(
+                    "{agent}[sessions.s]\nagent = \"a\"\n\
+                     [[sessions.s.workers]]\nagent = \"a\"\nfirst = \"x\"\nkey = \"worker-2\"\n\
+                     [[sessions.s.workers]]\nagent = \"a\"\nfirst = \"y\"\n"
+                ),
+                "two workers have the key \"worker-2\"",
+            ),
+            (
+                format!(
+                    "[limits]\nchildren = 0\n{agent}[sessions.s]\nagent = \"a\"\n\
+                     [[sessions.s.workers]]\nagent = \"a\"\nfirst = \"x\"\n"
+                ),
+                "1 workers, but limits.children is 0",
+            ),
             ("[agents.A]\ncommand = [\"x\"]\n[sessions.s]\nagent = \"A\"\n".into(), "agent name"),
         ] {
             let error = read(&text).unwrap_err();

@@ -20,10 +20,14 @@ use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use self::journal::Journals;
+use self::kill::Killed;
 use self::plan::Plan;
 use crate::cli::DemoArgs;
+use crate::failure::Invalid;
 use crate::out;
 
+/// How often a moment for the KILL is taken.
+const TRIES: usize = 3;
 /// How often the journals are looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -38,10 +42,7 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> anyhow::Result<ExitCode> {
     let plan = Plan::write(&files, &dir)?;
     let stage = Stage { journals: Journals::in_folder(&dir), dir, plan };
     let bar = bar(stage.plan.workers());
-    let mut host = stage.host(true)?;
-    let killed = kill::while_busy(&stage, &mut host, &bar)?;
-    let mut host = stage.host(false)?;
-    stage.wait(&mut host, &bar)?;
+    let killed = stage.play(&bar)?;
     bar.finish_and_clear();
 
     let summary = summary::count(&stage.journals, &killed)?;
@@ -68,6 +69,23 @@ pub(crate) struct Stage {
 impl Stage {
     fn data(&self) -> PathBuf {
         self.dir.join("data")
+    }
+
+    /// Plays once through. When the KILL fell between two things, begins anew.
+    fn play(&self, bar: &ProgressBar) -> anyhow::Result<Killed> {
+        for _ in 0..TRIES {
+            let mut host = self.host(true)?;
+            let killed = kill::while_busy(self, &mut host, bar)?;
+            if let Some(killed) = killed {
+                let mut host = self.host(false)?;
+                self.wait(&mut host, bar)?;
+                return Ok(killed);
+            }
+            drop(host);
+            std::fs::remove_dir_all(self.data())?;
+            self.journals.remove()?;
+        }
+        anyhow::bail!("the KILL fell {TRIES} times when no worker ran or no injection was open")
     }
 
     /// Starts the process that hosts the crew; the first one also cancels a worker.
@@ -132,6 +150,9 @@ fn bar(workers: usize) -> ProgressBar {
 fn fresh(dir: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
     let taken = std::fs::read_dir(dir)?.next().is_some();
-    anyhow::ensure!(!taken, "{} is not empty: give --keep a new folder", dir.display());
+    if taken {
+        let what = format!("{} is not empty: give --keep a new folder", dir.display());
+        return Err(Invalid(what).into());
+    }
     Ok(())
 }

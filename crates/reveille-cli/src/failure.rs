@@ -5,10 +5,20 @@ use std::process::ExitCode;
 use reveille::{Code, ConfigError, OpError, OpenError, StartError};
 use serde_json::json;
 
-use crate::crew::CrewError;
 use crate::out;
 
 /// What the user gave cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Invalid(pub(crate) String);
+
+impl std::fmt::Display for Invalid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
 const INVALID: Code = Code { name: "invalid", http: 422, exit: 2 };
 /// Anything that has no name of its own.
 const FAILED: Code = Code { name: "failed", http: 500, exit: 1 };
@@ -36,9 +46,9 @@ fn code(error: &anyhow::Error) -> Code {
                 _ => None,
             };
             let invalid = || {
-                let crew = cause.downcast_ref::<CrewError>().is_some();
+                let given = cause.downcast_ref::<Invalid>().is_some();
                 let config = cause.downcast_ref::<ConfigError>().is_some();
-                (crew || config).then_some(INVALID)
+                (given || config).then_some(INVALID)
             };
             op.or_else(open).or_else(start).or_else(invalid)
         })

@@ -16,7 +16,7 @@ pub(crate) struct Hosted {
 }
 
 impl Hosted {
-    /// Opens the data folder, recovers, and declares the crew: what is there already is left alone.
+    /// Opens the data folder and recovers.
     pub(crate) async fn start(crew: &Crew, folder: &Path, data: &Path) -> anyhow::Result<Self> {
         let store = Options::default().open(data)?;
         let ledger = Ledger::open(data.join("processes")).context("the notes of processes")?;
@@ -28,12 +28,17 @@ impl Hosted {
         for (name, spec) in crew.specs(folder, &ledger) {
             builder = builder.agent(name, spec);
         }
-        let mut hosted = Self { runtime: builder.start().await?, sessions: Vec::new() };
+        let hosted = Self { runtime: builder.start().await?, sessions: Vec::new() };
         hosted.tell_recovered();
-        for (name, session) in &crew.sessions {
-            hosted.declare(name, session).await.with_context(|| format!("session {name}"))?;
-        }
         Ok(hosted)
+    }
+
+    /// Declares the crew: what is there already is left alone.
+    pub(crate) async fn declare_all(&mut self, crew: &Crew) -> anyhow::Result<()> {
+        for (name, session) in &crew.sessions {
+            self.declare(name, session).await.with_context(|| format!("session {name}"))?;
+        }
+        Ok(())
     }
 
     fn tell_recovered(&self) {
@@ -60,7 +65,7 @@ impl Hosted {
             }
         };
         for (place, worker) in (1..).zip(&declared.workers) {
-            let key = worker.key.clone().unwrap_or_else(|| format!("worker-{place}"));
+            let key = worker.key(place);
             let mut spawn = Spawn::agent(&worker.agent).first_message(&worker.first).key(&key);
             if let Some(task) = &worker.task_id {
                 spawn = spawn.task_id(task);

@@ -30,20 +30,24 @@ pub(crate) fn run(args: &UpArgs, json: bool) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut interrupts = Interrupts::new()?;
-        let hosted = tokio::select! {
+        let mut hosted = tokio::select! {
             hosted = Hosted::start(&crew, &folder, &data) => hosted?,
             () = interrupts.next() => return Ok(ExitCode::from(FORCED)),
         };
-        let mut teller = Teller { json, told: HashMap::new() };
+        let runtime = hosted.runtime.clone();
+        let served = tokio::select! {
+            served = serve(&mut hosted, &crew, args, json) => served,
+            () = interrupts.next() => {
+                out::note("shutting down; interrupt again to force");
+                Ok(())
+            }
+        };
+        // Whatever went wrong, what is running is given its time.
         tokio::select! {
-            served = serve(&hosted, args, &mut teller) => served?,
-            () = interrupts.next() => out::note("shutting down; interrupt again to force"),
-        }
-        tokio::select! {
-            closed = hosted.runtime.shutdown() => closed.context("shutting down")?,
+            closed = runtime.shutdown() => closed.context("shutting down")?,
             () = interrupts.next() => return Ok(ExitCode::from(FORCED)),
         }
-        Ok(ExitCode::SUCCESS)
+        served.map(|()| ExitCode::SUCCESS)
     })
 }
 
@@ -52,8 +56,17 @@ fn crew_folder(crew: &Path) -> anyhow::Result<PathBuf> {
     Ok(crew.parent().unwrap_or_else(|| Path::new("/")).to_owned())
 }
 
-/// Ends when nothing is going on, if that was asked for, else never.
-async fn serve(hosted: &Hosted, args: &UpArgs, teller: &mut Teller) -> anyhow::Result<()> {
+/// Declares the crew and tells what ends. Ends when nothing is going on, if that was asked for.
+async fn serve(
+    hosted: &mut Hosted,
+    crew: &Crew,
+    args: &UpArgs,
+    json: bool,
+) -> anyhow::Result<()> {
+    let mut teller = Teller { json, told: HashMap::new() };
+    teller.pass_over(hosted).await?;
+    hosted.declare_all(crew).await?;
+    let hosted = &*hosted;
     let cancel = async {
         match &args.cancel {
             Some(key) => cancel(hosted, key).await,
@@ -106,6 +119,15 @@ struct Teller {
 }
 
 impl Teller {
+    /// What ended before this start was told then.
+    async fn pass_over(&mut self, hosted: &Hosted) -> anyhow::Result<()> {
+        let interrupted = hosted.runtime.recovered().interrupted.clone();
+        let earlier = hosted.actors().await?.into_iter();
+        let told = earlier.filter(|view| !interrupted.contains(&view.address));
+        self.told.extend(told.filter_map(|view| Some((view.address, view.ended?.0))));
+        Ok(())
+    }
+
     async fn tell(&mut self, hosted: &Hosted) -> anyhow::Result<()> {
         for view in hosted.actors().await? {
             let Some((run, state)) = view.ended else { continue };

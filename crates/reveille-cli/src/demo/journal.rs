@@ -66,6 +66,16 @@ impl Journals {
         Self { workers: dir.join(WORKERS), lead: dir.join(LEAD) }
     }
 
+    /// Begins anew.
+    pub(crate) fn remove(&self) -> anyhow::Result<()> {
+        for journal in [&self.workers, &self.lead] {
+            if journal.exists() {
+                std::fs::remove_file(journal)?;
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn workers(&self) -> anyhow::Result<Vec<WorkerLine>> {
         read(&self.workers)
     }

@@ -11,6 +11,7 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 
 use crate::crew::{Agent, Busy, Crew, Limits, Session, Style, Worker};
 use crate::demo::fresh;
+use crate::failure::Invalid;
 use crate::out;
 
 /// The worker that the host cancels.
@@ -35,7 +36,8 @@ pub(crate) struct Plan {
 /// The regular files under a path, without hidden ones and those that git ignores. Links are not
 /// followed; what cannot be read is told and left out.
 pub(crate) fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let path = std::fs::canonicalize(path).with_context(|| path.display().to_string())?;
+    let given = |error| Invalid(format!("{}: {error}", path.display()));
+    let path = std::fs::canonicalize(path).map_err(given)?;
     let mut files = Vec::new();
     for entry in WalkBuilder::new(&path).ignore(false).follow_links(false).build() {
         match entry {

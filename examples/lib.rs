@@ -1,0 +1,1 @@
+//! The examples: `cargo run --example embed`, and `reveille up examples/crew.toml`.
