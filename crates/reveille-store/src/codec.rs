@@ -16,6 +16,10 @@ pub const FRAME_HEAD_BYTES: usize = 12;
 /// No payload may be larger: room for a row with two million messages.
 pub const PAYLOAD_BYTES: usize = 256 * 1024 * 1024;
 
+/// Payloads up to this length, and up to that, have limits of their own for what is decoded.
+const SMALL_BYTES: usize = 64 * 1024;
+const MIDDLE_BYTES: usize = 4 * 1024 * 1024;
+
 /// Why bytes are not a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CodecError {
@@ -85,16 +89,28 @@ pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, CodecError> {
 ///
 /// When the payload is not a `T`.
 pub fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, CodecError> {
-    // What is decoded is bounded by the payload, whose length was checked: a claimed length beyond
-    // it is an error before memory is taken.
-    let config = bincode::config::standard();
-    let (value, used) = bincode::serde::decode_from_slice(payload, config)
-        .map_err(|error| CodecError::Payload(error.to_string()))?;
+    // A length that is claimed within the payload takes memory only up to a limit. bincode counts
+    // against it what values take at most, up to nine times what they took, so it is far above the
+    // payload's own length, which was checked.
+    let decoded = if payload.len() <= SMALL_BYTES {
+        decode_within::<T, { 16 * SMALL_BYTES }>(payload)
+    } else if payload.len() <= MIDDLE_BYTES {
+        decode_within::<T, { 16 * MIDDLE_BYTES }>(payload)
+    } else {
+        decode_within::<T, { 16 * PAYLOAD_BYTES }>(payload)
+    };
+    let (value, used) = decoded.map_err(|error| CodecError::Payload(error.to_string()))?;
     if used == payload.len() {
         Ok(value)
     } else {
         Err(CodecError::Payload(format!("{} bytes are left over", payload.len() - used)))
     }
+}
+
+fn decode_within<T: DeserializeOwned, const LIMIT: usize>(
+    payload: &[u8],
+) -> Result<(T, usize), bincode::error::DecodeError> {
+    bincode::serde::decode_from_slice(payload, bincode::config::standard().with_limit::<LIMIT>())
 }
 
 /// Appends a frame.

@@ -44,6 +44,7 @@ pub(crate) const ROW_KIND: u8 = 128;
 pub(crate) const SEGMENT_KIND: u8 = 129;
 pub(crate) const CHECKPOINT_KIND: u8 = 130;
 pub(crate) const STORE_KIND: u8 = 131;
+pub(crate) const EDGE_KIND: u8 = 132;
 
 /// The newest format of a store that this program reads and writes.
 pub const STORE_FORMAT: u32 = 1;
@@ -105,6 +106,8 @@ pub(crate) struct Disk {
     chain: u32,
     /// The number of the latest commit.
     commit: u64,
+    /// Whether blobs are leaving the log, until it is no longer than the history.
+    trimming: bool,
     checkpoint: Checkpoint,
     cycle: Cycle,
     /// The packed segments: first record -> the records in it.

@@ -8,6 +8,8 @@ use reveille_core::Seq;
 use crate::blob::{self, Header};
 use crate::disk::{COLD, LOG, META, REG, begin_read};
 use crate::record::Record;
+use crate::state::State;
+use crate::state::row::Row;
 
 /// A table of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,11 +20,11 @@ pub enum Table {
     Rows,
     /// The packed segments, by the number of their first record.
     Segments,
-    /// `store` is 0, `checkpoint` is 1.
+    /// `store` is 0, `checkpoint` is 1, `edge` is 2.
     Meta,
 }
 
-const META_KEYS: [&str; 2] = ["store", "checkpoint"];
+const META_KEYS: [&str; 3] = ["store", "checkpoint", "edge"];
 
 /// The file of a store, opened behind its back.
 #[derive(Debug)]
@@ -112,6 +114,12 @@ impl RawStore {
         txn.commit()?;
         Ok(())
     }
+}
+
+/// The rows of a state, without what differs between one that was loaded and one that was made.
+#[must_use]
+pub fn rows(state: &State) -> Vec<Row> {
+    state.rows().iter().map(|row| Row { as_of: Seq::ZERO, ..row.clone() }).collect()
 }
 
 /// Takes a blob apart.

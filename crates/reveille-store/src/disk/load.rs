@@ -12,8 +12,8 @@ use reveille_core::{Seq, Timestamp};
 
 use super::read::{Packed, Reader};
 use super::{
-    BlobRef, CHECKPOINT_KIND, COLD, Checkpoint, Cycle, Disk, DiskOptions, LOG, META, REG, ROW_KIND,
-    SEGMENT_KIND, STORE_FORMAT, STORE_KIND, StoreMeta, begin_read, damaged, unframe,
+    BlobRef, CHECKPOINT_KIND, COLD, Checkpoint, Cycle, Disk, DiskOptions, EDGE_KIND, LOG, META, REG,
+    ROW_KIND, SEGMENT_KIND, STORE_FORMAT, STORE_KIND, StoreMeta, begin_read, damaged, unframe,
 };
 use crate::blob;
 use crate::error::DiskError;
@@ -38,6 +38,7 @@ impl Disk {
         let Checkpoint { replay_from, incarnation, at } = checkpoint;
         let mut state = State::new(rows, replay_from, incarnation, at);
         let log = replay(&txn, &mut state)?;
+        check_edge(&txn, &log)?;
         if state.rows().iter().any(|row| row.as_of >= state.next()) {
             return Err(damaged("log", state.next(), "it ends before its checkpoint"));
         }
@@ -52,6 +53,7 @@ impl Disk {
             blobs: log.blobs,
             chain: log.chain,
             commit: log.commit,
+            trimming: false,
             checkpoint,
             cycle: Cycle::default(),
             cold,
@@ -80,6 +82,19 @@ fn read_checkpoint(txn: &ReadTransaction) -> Result<Checkpoint, DiskError> {
         unframe(CHECKPOINT_KIND, bytes.value())
             .map_err(|error| damaged("meta", "checkpoint", error))
     })
+}
+
+/// The log begins where the latest trimming left it.
+fn check_edge(txn: &ReadTransaction, log: &Log) -> Result<(), DiskError> {
+    let meta = txn.open_table(META)?;
+    let edge = meta.get("edge")?.map_or(Ok(Seq(1)), |bytes| {
+        unframe(EDGE_KIND, bytes.value()).map_err(|error| damaged("meta", "edge", error))
+    })?;
+    let begins = log.blobs.front().map_or(Seq(1), |blob| blob.first);
+    if begins == edge {
+        return Ok(());
+    }
+    Err(damaged("log", begins, format!("record {edge} was expected to be its first")))
 }
 
 fn read_rows(txn: &ReadTransaction) -> Result<Vec<Row>, DiskError> {

@@ -9,12 +9,15 @@ use redb::WriteTransaction;
 use reveille_core::Seq;
 
 use super::read::Packed;
-use super::{COLD, Disk, LOG, SEGMENT_KIND, damaged, frame, unframe};
+use super::{COLD, Disk, EDGE_KIND, LOG, META, SEGMENT_KIND, damaged, frame, unframe};
 use crate::blob;
 use crate::codec;
 use crate::error::DiskError;
 use crate::state::State;
 
+/// How much longer than the history the log grows before blobs leave it: many at a time, so that
+/// what is kept of them fills segments.
+const SLACK_BYTES: u64 = 1 << 20;
 /// A segment is closed when it has this many bytes.
 const SEGMENT_BYTES: usize = 16 * 1024;
 
@@ -28,9 +31,15 @@ impl Disk {
         tidy: bool,
     ) -> Result<(), DiskError> {
         let replay_from = self.checkpoint.replay_from;
+        let history = self.options.history_bytes;
+        if self.log_bytes > history + SLACK_BYTES.min(history / 4) {
+            self.trimming = true;
+        } else if self.log_bytes <= history {
+            self.trimming = false;
+        }
         let leaves = |disk: &Self| {
             let behind = disk.blobs.front().is_some_and(|blob| blob.end <= replay_from);
-            behind && disk.log_bytes > disk.options.history_bytes && disk.blobs.len() > 1
+            disk.trimming && behind && disk.log_bytes > history && disk.blobs.len() > 1
         };
         let tidy = tidy && !self.cold.is_empty();
         if !tidy && !leaves(self) {
@@ -50,6 +59,10 @@ impl Disk {
             pack(bytes.value(), &kept, &mut packed)?;
             dropped += blob.bytes;
             self.log_bytes -= blob.bytes;
+        }
+        if let Some(edge) = self.blobs.front().filter(|_| dropped > 0) {
+            let frame = frame(EDGE_KIND, &edge.first)?;
+            txn.open_table(META)?.insert("edge", frame.as_slice())?;
         }
         if tidy {
             self.tidy(txn, &kept, &mut packed)?;
