@@ -8,22 +8,31 @@ use reveille_tests::world::{World, idle, pass, session};
 fn told(world: &World) -> Vec<String> {
     let main = |seen: &&reveille_tests::host::Seen| seen.actor.name().as_str() == "main";
     let seen = world.host.seen();
-    seen.iter().filter(main).flat_map(|seen| seen.texts()).map(str::to_owned).collect()
+    seen.iter()
+        .filter(main)
+        .flat_map(|seen| seen.texts())
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
 fn each_silence_is_told_once_however_long_it_lasts() {
-    let world = World::default().agent("lead", |host| host.quick()).agent("worker", |host| {
-        host.agent(|turn, _| async move {
-            pass(3_600_000).await;
-            turn.progress();
-            pass(3_600_000).await;
-            Ok(TurnReport::success("done"))
-        })
-    });
+    let world = World::default()
+        .agent("lead", |host| host.quick())
+        .agent("worker", |host| {
+            host.agent(|turn, _| async move {
+                pass(3_600_000).await;
+                turn.progress();
+                pass(3_600_000).await;
+                Ok(TurnReport::success("done"))
+            })
+        });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        runtime
+            .spawn(lead.main(), Spawn::agent("worker"))
+            .await
+            .unwrap();
         idle(&runtime, &lead).await;
     });
     let stalled = "appears stalled (no activity for 360s).";
@@ -32,22 +41,27 @@ fn each_silence_is_told_once_however_long_it_lasts() {
 
 #[test]
 fn progress_and_declared_waits_are_not_silence() {
-    let world = World::default().agent("lead", |host| host.quick()).agent("worker", |host| {
-        host.agent(|turn, _| async move {
-            for _ in 0..20 {
+    let world = World::default()
+        .agent("lead", |host| host.quick())
+        .agent("worker", |host| {
+            host.agent(|turn, _| async move {
+                for _ in 0..20 {
+                    pass(300_000).await;
+                    turn.progress();
+                }
+                let tool = turn.tool("build", Duration::from_secs(3_600));
+                pass(3_500_000).await;
+                drop(tool);
                 pass(300_000).await;
-                turn.progress();
-            }
-            let tool = turn.tool("build", Duration::from_secs(3_600));
-            pass(3_500_000).await;
-            drop(tool);
-            pass(300_000).await;
-            Ok(TurnReport::success("done"))
-        })
-    });
+                Ok(TurnReport::success("done"))
+            })
+        });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        runtime
+            .spawn(lead.main(), Spawn::agent("worker"))
+            .await
+            .unwrap();
         idle(&runtime, &lead).await;
     });
     assert_eq!(told(&world), ["completed."]);
@@ -60,7 +74,8 @@ fn a_parent_that_waits_for_its_child_is_not_stalled() {
         .agent("middle", |host| {
             host.agent(|turn, _| async move {
                 let child = turn.spawn(Spawn::agent("slow")).await?;
-                turn.wait(child.address(), Duration::from_secs(36_000)).await?;
+                turn.wait(child.address(), Duration::from_secs(36_000))
+                    .await?;
                 Ok(TurnReport::success("done"))
             })
         })
@@ -75,7 +90,10 @@ fn a_parent_that_waits_for_its_child_is_not_stalled() {
         });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime.spawn(lead.main(), Spawn::agent("middle")).await.unwrap();
+        runtime
+            .spawn(lead.main(), Spawn::agent("middle"))
+            .await
+            .unwrap();
         idle(&runtime, &lead).await;
     });
     assert_eq!(told(&world), ["completed."]);
@@ -106,32 +124,48 @@ fn a_silence_that_was_told_is_not_told_again_after_a_restart() {
     });
     let (lead, worker) = world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
-        runtime.wait(worker.address(), Duration::from_secs(60)).await.unwrap();
+        let worker = runtime
+            .spawn(lead.main(), Spawn::agent("worker"))
+            .await
+            .unwrap();
+        runtime
+            .wait(worker.address(), Duration::from_secs(60))
+            .await
+            .unwrap();
         let more = reveille::Message::text(worker.address().clone(), "more");
         runtime.send(more).await.unwrap();
         pass(500_000).await;
         (lead, worker)
     });
-    let stalls = |world: &World| told(world).iter().filter(|text| text.contains("stalled")).count();
+    let stalls = |world: &World| {
+        told(world)
+            .iter()
+            .filter(|text| text.contains("stalled"))
+            .count()
+    };
     assert_eq!(stalls(&world), 1);
     world.live(async |runtime| idle(&runtime, &lead).await);
     assert_eq!(stalls(&world), 1, "{:?}", told(&world));
-    assert_eq!(world.host.seen_by(worker.address()).last().unwrap().attempt, 2);
+    assert_eq!(
+        world.host.seen_by(worker.address()).last().unwrap().attempt,
+        2
+    );
 }
 
 #[test]
 fn a_later_turn_of_the_same_run_that_hangs_is_told_as_well() {
-    let world = World::default().agent("lead", |host| host.quick()).agent("middle", |host| {
-        host.agent(|turn, injection| async move {
-            if injection.trigger.to_string() == "task" {
-                turn.spawn(Spawn::agent("child")).await?;
-            }
-            // Both turns are silent for longer than they may be, and end just after it is told.
-            pass(360_100).await;
-            Ok(TurnReport::success("done"))
-        })
-    });
+    let world = World::default()
+        .agent("lead", |host| host.quick())
+        .agent("middle", |host| {
+            host.agent(|turn, injection| async move {
+                if injection.trigger.to_string() == "task" {
+                    turn.spawn(Spawn::agent("child")).await?;
+                }
+                // Both turns are silent for longer than they may be, and end just after it is told.
+                pass(360_100).await;
+                Ok(TurnReport::success("done"))
+            })
+        });
     let world = world.agent("child", |host| {
         host.agent(|turn, _| async move {
             for _ in 0..10 {
@@ -143,29 +177,40 @@ fn a_later_turn_of_the_same_run_that_hangs_is_told_as_well() {
     });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime.spawn(lead.main(), Spawn::agent("middle")).await.unwrap();
+        runtime
+            .spawn(lead.main(), Spawn::agent("middle"))
+            .await
+            .unwrap();
         idle(&runtime, &lead).await;
     });
-    let stalls = told(&world).iter().filter(|text| text.contains("stalled")).count();
+    let stalls = told(&world)
+        .iter()
+        .filter(|text| text.contains("stalled"))
+        .count();
     assert_eq!(stalls, 2, "{:?}", told(&world));
 }
 
 #[test]
 fn a_tool_that_ends_early_leaves_no_gap_in_the_watch() {
-    let world = World::default().agent("lead", |host| host.quick()).agent("worker", |host| {
-        host.agent(|turn, _| async move {
-            drop(turn.tool("quick", Duration::from_secs(86_400)));
-            let other = turn.tool("second", Duration::from_secs(600));
-            drop(turn.tool("third", Duration::from_secs(60)));
-            pass(500_000).await;
-            drop(other);
-            pass(3_600_000).await;
-            Ok(TurnReport::success("done"))
-        })
-    });
+    let world = World::default()
+        .agent("lead", |host| host.quick())
+        .agent("worker", |host| {
+            host.agent(|turn, _| async move {
+                drop(turn.tool("quick", Duration::from_secs(86_400)));
+                let other = turn.tool("second", Duration::from_secs(600));
+                drop(turn.tool("third", Duration::from_secs(60)));
+                pass(500_000).await;
+                drop(other);
+                pass(3_600_000).await;
+                Ok(TurnReport::success("done"))
+            })
+        });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        runtime
+            .spawn(lead.main(), Spawn::agent("worker"))
+            .await
+            .unwrap();
         pass(500_000 + 360_000 + 370_000).await;
         assert_eq!(told(&world).len(), 1, "{:?}", told(&world));
     });

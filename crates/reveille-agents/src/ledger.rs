@@ -87,8 +87,12 @@ fn kill_noted(note: &str) -> bool {
         // Cut off while it was written: then nothing was handed to the process yet.
         return false;
     };
-    let (Ok(pid), Ok(started)) = (pid.parse::<u32>(), started.parse::<u64>()) else { return false };
-    let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+    let (Ok(pid), Ok(started)) = (pid.parse::<u32>(), started.parse::<u64>()) else {
+        return false;
+    };
+    let Some(group) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return false;
+    };
     let same = booted == boot() && is_noted(pid, started, run);
     same && kill_process_group(group, Signal::KILL).is_ok()
 }
@@ -107,12 +111,17 @@ fn is_noted(pid: u32, started: u64, run: &str) -> bool {
 fn runs(pid: u32, run: &str) -> bool {
     let environment = fs::read(Path::new("/proc").join(pid.to_string()).join("environ"));
     let wanted = format!("REVEILLE_RUN={run}");
-    environment.is_ok_and(|all| all.split(|byte| *byte == 0).any(|one| one == wanted.as_bytes()))
+    environment.is_ok_and(|all| {
+        all.split(|byte| *byte == 0)
+            .any(|one| one == wanted.as_bytes())
+    })
 }
 
 fn processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
 }
 
 fn stat(pid: u32) -> Option<Stat> {
@@ -121,7 +130,10 @@ fn stat(pid: u32) -> Option<Stat> {
     // The second field is the program's name in brackets and may hold anything, brackets too.
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
-    Some(Stat { group: fields.get(2)?.parse().ok()?, started: fields.get(19)?.parse().ok()? })
+    Some(Stat {
+        group: fields.get(2)?.parse().ok()?,
+        started: fields.get(19)?.parse().ok()?,
+    })
 }
 
 /// Names this start of the machine.
@@ -174,7 +186,10 @@ mod tests {
         let pid = child.id();
         std::mem::forget(ledger.note(pid, RUN).unwrap());
         child.wait().unwrap();
-        assert!(!is_noted(pid, 0, "run_other"), "another run's processes are not ours");
+        assert!(
+            !is_noted(pid, 0, "run_other"),
+            "another run's processes are not ours"
+        );
         assert_eq!(ledger.sweep().unwrap(), 1);
     }
 

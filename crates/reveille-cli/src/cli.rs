@@ -46,7 +46,11 @@ impl Data {
         if let Some(data) = &self.data {
             return Ok(data.clone());
         }
-        let var = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let var = |name| {
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
         var("XDG_DATA_HOME")
             .or_else(|| var("HOME").map(|home| home.join(".local/share")))
             .map(|base| base.join("reveille"))

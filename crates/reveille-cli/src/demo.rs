@@ -40,7 +40,11 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> anyhow::Result<ExitCode> {
         None => temporary.path().to_owned(),
     };
     let plan = Plan::write(&files, &dir)?;
-    let stage = Stage { journals: Journals::in_folder(&dir), dir, plan };
+    let stage = Stage {
+        journals: Journals::in_folder(&dir),
+        dir,
+        plan,
+    };
     let bar = bar(stage.plan.workers());
     let killed = stage.play(&bar)?;
     bar.finish_and_clear();
@@ -91,7 +95,11 @@ impl Stage {
     /// Starts the process that hosts the crew; the first one also cancels a worker.
     fn host(&self, cancels: bool) -> anyhow::Result<Host> {
         let mut up = Command::new(std::env::current_exe()?);
-        up.arg("up").arg(&self.plan.crew).arg("--data").arg(self.data()).arg("--until-idle");
+        up.arg("up")
+            .arg(&self.plan.crew)
+            .arg("--data")
+            .arg(self.data())
+            .arg("--until-idle");
         if cancels {
             up.args(["--cancel", plan::CANCELLED]);
         }

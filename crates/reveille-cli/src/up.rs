@@ -27,7 +27,9 @@ pub(crate) fn run(args: &UpArgs, json: bool) -> anyhow::Result<ExitCode> {
     let crew = Crew::read(&args.crew)?;
     let data = args.data.folder()?;
     let folder = crew_folder(&args.crew)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let mut interrupts = Interrupts::new()?;
         let mut hosted = tokio::select! {
@@ -57,13 +59,11 @@ fn crew_folder(crew: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Declares the crew and tells what ends. Ends when nothing is going on, if that was asked for.
-async fn serve(
-    hosted: &mut Hosted,
-    crew: &Crew,
-    args: &UpArgs,
-    json: bool,
-) -> anyhow::Result<()> {
-    let mut teller = Teller { json, told: HashMap::new() };
+async fn serve(hosted: &mut Hosted, crew: &Crew, args: &UpArgs, json: bool) -> anyhow::Result<()> {
+    let mut teller = Teller {
+        json,
+        told: HashMap::new(),
+    };
     teller.pass_over(hosted).await?;
     hosted.declare_all(crew).await?;
     let hosted = &*hosted;
@@ -79,7 +79,10 @@ async fn serve(
             return std::future::pending().await;
         }
         for session in &hosted.sessions {
-            hosted.runtime.wait_idle(session.id(), Duration::MAX).await?;
+            hosted
+                .runtime
+                .wait_idle(session.id(), Duration::MAX)
+                .await?;
         }
         Ok(())
     };
@@ -97,7 +100,9 @@ async fn serve(
 async fn cancel(hosted: &Hosted, key: &str) -> anyhow::Result<()> {
     let worker = loop {
         let actors = hosted.actors().await?;
-        let worker = actors.into_iter().find(|view| view.key.as_deref() == Some(key));
+        let worker = actors
+            .into_iter()
+            .find(|view| view.key.as_deref() == Some(key));
         let worker = worker.with_context(|| format!("there is no worker with the key {key}"))?;
         if worker.in_turn || worker.run.is_none() {
             break worker;
@@ -124,13 +129,16 @@ impl Teller {
         let interrupted = hosted.runtime.recovered().interrupted.clone();
         let earlier = hosted.actors().await?.into_iter();
         let told = earlier.filter(|view| !interrupted.contains(&view.address));
-        self.told.extend(told.filter_map(|view| Some((view.address, view.ended?.0))));
+        self.told
+            .extend(told.filter_map(|view| Some((view.address, view.ended?.0))));
         Ok(())
     }
 
     async fn tell(&mut self, hosted: &Hosted) -> anyhow::Result<()> {
         for view in hosted.actors().await? {
-            let Some((run, state)) = view.ended else { continue };
+            let Some((run, state)) = view.ended else {
+                continue;
+            };
             if self.told.insert(view.address.clone(), run) == Some(run) {
                 continue;
             }

@@ -57,9 +57,17 @@ impl Budgets {
         for (budget, value, limit) in [
             ("depth", counts.depth, self.depth),
             ("children", counts.children, self.children),
-            ("children_ever", counts.children_ever.unwrap_or(0), self.children_ever),
+            (
+                "children_ever",
+                counts.children_ever.unwrap_or(0),
+                self.children_ever,
+            ),
             ("tree", counts.tree, self.tree),
-            ("spawns_per_minute", counts.spawns_per_minute, self.spawns_per_minute),
+            (
+                "spawns_per_minute",
+                counts.spawns_per_minute,
+                self.spawns_per_minute,
+            ),
         ] {
             if value > limit {
                 return Err(OpError::Refused {
@@ -80,11 +88,19 @@ mod tests {
     #[test]
     fn a_spawn_at_the_limit_is_admitted_and_the_next_one_names_the_budget() {
         let budgets = Budgets::default();
-        let mut counts =
-            Counts { depth: 4, children: 16, children_ever: Some(64), tree: 512, spawns_per_minute: 60 };
+        let mut counts = Counts {
+            depth: 4,
+            children: 16,
+            children_ever: Some(64),
+            tree: 512,
+            spawns_per_minute: 60,
+        };
         assert!(budgets.admit(&counts).is_ok());
         counts.children = 17;
         let error = budgets.admit(&counts).unwrap_err();
-        assert_eq!(error.to_string(), "refused by the budget children: 17 with this one, at most 16");
+        assert_eq!(
+            error.to_string(),
+            "refused by the budget children: 17 with this one, at most 16"
+        );
     }
 }

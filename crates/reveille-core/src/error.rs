@@ -129,7 +129,9 @@ pub enum OpError {
         limit_ms: u64,
     },
     /// The commit failed: whether it reached the disk will be seen at the next start.
-    #[error("the commit failed; whether it reached the disk is seen when the store is opened again")]
+    #[error(
+        "the commit failed; whether it reached the disk is seen when the store is opened again"
+    )]
     OutcomeUnknown,
     /// The store failed earlier and takes nothing more until it is opened again.
     #[error("the store failed: {reason}")]
@@ -143,14 +145,22 @@ pub enum OpError {
 }
 
 fn list(addresses: &[Address]) -> String {
-    addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    addresses
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 impl OpError {
     /// A field whose value is outside its rule; a long value is shortened for the message.
     #[must_use]
     pub fn invalid(field: &'static str, value: &str, limit: impl Into<String>) -> Self {
-        Self::Invalid { field, value: value.chars().take(80).collect(), limit: limit.into() }
+        Self::Invalid {
+            field,
+            value: value.chars().take(80).collect(),
+            limit: limit.into(),
+        }
     }
 
     /// Refuses more than `limit` of something.
@@ -162,7 +172,11 @@ impl OpError {
         if size <= limit {
             Ok(())
         } else {
-            Err(Self::TooLarge { field, size: size as u64, limit: limit as u64 })
+            Err(Self::TooLarge {
+                field,
+                size: size as u64,
+                limit: limit as u64,
+            })
         }
     }
 

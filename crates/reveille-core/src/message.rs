@@ -77,7 +77,11 @@ pub fn label(field: &'static str, text: &str) -> Result<(), OpError> {
     if fits {
         Ok(())
     } else {
-        Err(OpError::invalid(field, text, format!("1 to {LABEL_BYTES} bytes, no control characters")))
+        Err(OpError::invalid(
+            field,
+            text,
+            format!("1 to {LABEL_BYTES} bytes, no control characters"),
+        ))
     }
 }
 
@@ -100,9 +104,7 @@ impl fmt::Display for Kind {
 }
 
 /// The place of a message within an injection (W5); only the runtime and the host choose one.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Rank {
     /// How a run ended.
     RunNotice = 0,
@@ -129,7 +131,12 @@ impl Text {
     /// A message that is nothing but its body.
     #[must_use]
     pub fn new(body: impl Into<String>) -> Self {
-        Self { subject: None, summary: None, body: body.into(), task_id: None }
+        Self {
+            subject: None,
+            summary: None,
+            body: body.into(),
+            task_id: None,
+        }
     }
 
     /// Checks every field against its limit.
@@ -138,13 +145,16 @@ impl Text {
     ///
     /// `too_large` or `invalid`, naming the field, what it has and what is allowed.
     pub fn check(&self) -> Result<(), OpError> {
-        for (field, line) in
-            [("subject characters", &self.subject), ("summary characters", &self.summary)]
-        {
+        for (field, line) in [
+            ("subject characters", &self.subject),
+            ("summary characters", &self.summary),
+        ] {
             let chars = line.as_deref().map_or(0, |line| line.chars().count());
             OpError::at_most(field, chars, LINE_CHARS)?;
         }
-        self.task_id.as_deref().map_or(Ok(()), |id| label("task_id", id))?;
+        self.task_id
+            .as_deref()
+            .map_or(Ok(()), |id| label("task_id", id))?;
         OpError::at_most("body bytes", self.body.len(), BODY_BYTES)
     }
 
@@ -194,7 +204,10 @@ mod tests {
     fn a_body_at_the_limit_is_accepted_and_one_byte_more_is_not() {
         assert!(Text::new("x".repeat(BODY_BYTES)).check().is_ok());
         let error = Text::new("x".repeat(BODY_BYTES + 1)).check().unwrap_err();
-        assert_eq!(error.to_string(), "body bytes has 32769, at most 32768 are allowed");
+        assert_eq!(
+            error.to_string(),
+            "body bytes has 32769, at most 32768 are allowed"
+        );
     }
 
     #[test]
@@ -203,7 +216,12 @@ mod tests {
         text.subject = Some("é".repeat(LINE_CHARS));
         assert!(text.check().is_ok());
         text.subject = Some("é".repeat(LINE_CHARS + 1));
-        assert!(text.check().unwrap_err().to_string().starts_with("subject characters has 201"));
+        assert!(
+            text.check()
+                .unwrap_err()
+                .to_string()
+                .starts_with("subject characters has 201")
+        );
     }
 
     #[test]

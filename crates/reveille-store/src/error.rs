@@ -51,10 +51,26 @@ impl OpenError {
     #[must_use]
     pub const fn code(&self) -> Code {
         match self {
-            Self::AlreadyInUse { .. } => Code { name: "already_in_use", http: 409, exit: 4 },
-            Self::Damaged { .. } => Code { name: "store_damaged", http: 503, exit: 5 },
-            Self::NewerFormat { .. } => Code { name: "store_damaged", http: 503, exit: 5 },
-            Self::Io { .. } => Code { name: "storage_failed", http: 503, exit: 5 },
+            Self::AlreadyInUse { .. } => Code {
+                name: "already_in_use",
+                http: 409,
+                exit: 4,
+            },
+            Self::Damaged { .. } => Code {
+                name: "store_damaged",
+                http: 503,
+                exit: 5,
+            },
+            Self::NewerFormat { .. } => Code {
+                name: "store_damaged",
+                http: 503,
+                exit: 5,
+            },
+            Self::Io { .. } => Code {
+                name: "storage_failed",
+                http: 503,
+                exit: 5,
+            },
         }
     }
 }
@@ -82,7 +98,11 @@ pub(crate) enum DiskError {
 
 impl DiskError {
     pub(crate) fn blob(seq: Seq, error: impl ToString) -> Self {
-        Self::Damaged { what: "log blob", key: seq.to_string(), error: error.to_string() }
+        Self::Damaged {
+            what: "log blob",
+            key: seq.to_string(),
+            error: error.to_string(),
+        }
     }
 }
 

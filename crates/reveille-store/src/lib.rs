@@ -184,15 +184,23 @@ impl Options {
         threaded: bool,
     ) -> Result<Store, OpenError> {
         let reader = loaded.0.reader();
-        let setup = Setup { limits: self.limits, now: self.now, observer: None };
+        let setup = Setup {
+            limits: self.limits,
+            now: self.now,
+            observer: None,
+        };
         let engine = Engine::new(loaded, folder, setup, self.salt);
         let writer = if threaded {
-            Writer::threaded(engine)
-                .map_err(|source| OpenError::Io { path: path.to_owned(), source })?
+            Writer::threaded(engine).map_err(|source| OpenError::Io {
+                path: path.to_owned(),
+                source,
+            })?
         } else {
             Writer::inline(engine)
         };
-        Ok(Store { shared: Arc::new(Shared { writer, reader }) })
+        Ok(Store {
+            shared: Arc::new(Shared { writer, reader }),
+        })
     }
 }
 
@@ -218,7 +226,10 @@ impl Store {
     ///
     /// What the step refuses; `outcome_unknown` when its commit failed; `storage_failed` when an
     /// earlier one did; `shutting_down` when the store is closed.
-    pub fn run<S: Step>(&self, step: S) -> impl Future<Output = Result<S::Answer, OpError>> + use<S> {
+    pub fn run<S: Step>(
+        &self,
+        step: S,
+    ) -> impl Future<Output = Result<S::Answer, OpError>> + use<S> {
         self.submit(move |batch| batch.step(step))
     }
 
@@ -301,8 +312,14 @@ impl Store {
     /// # Errors
     ///
     /// `storage_failed` when one is damaged.
-    pub fn recent(&self, seqs: &[Seq]) -> Result<Option<Vec<(reveille_core::id::Stamp, Record)>>, OpError> {
-        self.shared.reader.recent(seqs).map_err(|error| storage(&error))
+    pub fn recent(
+        &self,
+        seqs: &[Seq],
+    ) -> Result<Option<Vec<(reveille_core::id::Stamp, Record)>>, OpError> {
+        self.shared
+            .reader
+            .recent(seqs)
+            .map_err(|error| storage(&error))
     }
 
     /// The records with these numbers, each or `None`. Reads the file: may block.
@@ -314,7 +331,10 @@ impl Store {
         &self,
         seqs: &[Seq],
     ) -> Result<Vec<Option<(reveille_core::id::Stamp, Record)>>, OpError> {
-        self.shared.reader.read(seqs).map_err(|error| storage(&error))
+        self.shared
+            .reader
+            .read(seqs)
+            .map_err(|error| storage(&error))
     }
 
     /// The outcome that a record holds. Reads the file: may block.
@@ -325,7 +345,9 @@ impl Store {
     pub fn outcome(&self, seq: Seq) -> Result<Outcome, OpError> {
         match self.records(&[seq])?.pop().flatten() {
             Some((_, Record::RunEnded(ended))) => Ok(ended.outcome),
-            _ => Err(OpError::UnknownId { id: format!("outcome {seq}") }),
+            _ => Err(OpError::UnknownId {
+                id: format!("outcome {seq}"),
+            }),
         }
     }
 
@@ -346,5 +368,7 @@ impl Store {
 }
 
 fn storage(error: &DiskError) -> OpError {
-    OpError::StorageFailed { reason: error.to_string() }
+    OpError::StorageFailed {
+        reason: error.to_string(),
+    }
 }

@@ -68,7 +68,13 @@ impl State {
     /// An empty state, or one that begins with checkpointed rows. Records from `next` on are
     /// applied to it; then [`State::derive`] completes it.
     pub(crate) fn new(rows: Vec<Row>, next: Seq, incarnation: u64, at: Timestamp) -> Self {
-        Self { next, incarnation, at, rows, ..Self::default() }
+        Self {
+            next,
+            incarnation,
+            at,
+            rows,
+            ..Self::default()
+        }
     }
 
     /// The number of the next record.
@@ -119,11 +125,19 @@ impl State {
 
     /// The name of the next subagent of this session that runs this agent.
     pub(crate) fn next_name(&self, session: SessionId, agent: &AgentName) -> ActorName {
-        let mut n = self.names.get(&(session, agent.clone())).copied().unwrap_or(0) + 1;
+        let mut n = self
+            .names
+            .get(&(session, agent.clone()))
+            .copied()
+            .unwrap_or(0)
+            + 1;
         loop {
             // Another agent may be called `<agent>-<n>`; the name then belongs to its actor.
             let name = ActorName::numbered(agent, n);
-            if !self.addresses.contains_key(&Address::new(session, name.clone())) {
+            if !self
+                .addresses
+                .contains_key(&Address::new(session, name.clone()))
+            {
                 return name;
             }
             n += 1;
@@ -146,12 +160,22 @@ impl State {
         stamp: Stamp,
         record: &Record,
     ) -> Result<(), Violation> {
-        let violated = |(promise, what): Broken| Violation { promise, record: seq, what };
+        let violated = |(promise, what): Broken| Violation {
+            promise,
+            record: seq,
+            what,
+        };
         if seq != self.next {
-            return Err(violated(("P8", format!("record {} was expected", self.next))));
+            return Err(violated((
+                "P8",
+                format!("record {} was expected", self.next),
+            )));
         }
         if stamp.at < self.at {
-            return Err(violated(("P8", "its time is before that of the record before".into())));
+            return Err(violated((
+                "P8",
+                "its time is before that of the record before".into(),
+            )));
         }
         self.change(seq, stamp, record).map_err(violated)?;
         self.next = seq.next();
@@ -161,9 +185,10 @@ impl State {
 
     fn change(&mut self, seq: Seq, stamp: Stamp, record: &Record) -> Result<(), Broken> {
         match record {
-            Record::Opened(opened) if opened.incarnation <= self.incarnation => {
-                Err(("P9", format!("incarnation {} was there already", opened.incarnation)))
-            }
+            Record::Opened(opened) if opened.incarnation <= self.incarnation => Err((
+                "P9",
+                format!("incarnation {} was there already", opened.incarnation),
+            )),
             Record::Opened(opened) => {
                 self.incarnation = opened.incarnation;
                 self.waits.clear();
@@ -172,7 +197,9 @@ impl State {
             Record::Created(created) => self.create(seq, stamp, created),
             Record::Sent(sent) => {
                 let mail = Mail::new(seq, stamp.at, sent);
-                sent.to.iter().try_for_each(|&to| self.on(to, seq, |row| row.receive(mail)))
+                sent.to
+                    .iter()
+                    .try_for_each(|&to| self.on(to, seq, |row| row.receive(mail)))
             }
             Record::Queued(queued) => {
                 let run = RunId::new(seq, stamp);
@@ -181,9 +208,7 @@ impl State {
             Record::Claimed(claimed) => {
                 self.on(claimed.actor, seq, |row| row.claim(seq, stamp, claimed))
             }
-            Record::Offered(offered) => {
-                self.on(offered.actor, seq, |row| row.offer(seq, offered))
-            }
+            Record::Offered(offered) => self.on(offered.actor, seq, |row| row.offer(seq, offered)),
             Record::TurnEnded(ended) => self.on(ended.actor, seq, |row| row.end_turn(ended.turn)),
             Record::TurnFailed(failed) => self.on(failed.actor, seq, |row| row.fail_turn(failed)),
             Record::Settled(settled) => {
@@ -192,9 +217,7 @@ impl State {
             Record::Released(released) => {
                 self.on(released.actor, seq, |row| row.release(&released.messages))
             }
-            Record::Dead(dead) => {
-                self.on(dead.actor, seq, |row| row.bury(&dead.messages, seq))
-            }
+            Record::Dead(dead) => self.on(dead.actor, seq, |row| row.bury(&dead.messages, seq)),
             Record::RunEnded(ended) => self.on(ended.actor, seq, |row| row.end_run(seq, ended)),
             Record::Stalled(stalled) => {
                 self.on(stalled.actor, seq, |row| row.stall(stalled.run, true))
@@ -224,7 +247,8 @@ impl State {
         change(row)?;
         self.dirty.insert(actor);
         if self.derived {
-            self.counters.change(row.parent, root, before, row.counted());
+            self.counters
+                .change(row.parent, root, before, row.counted());
         }
         Ok(())
     }
@@ -239,7 +263,10 @@ impl State {
             };
         }
         if created.parent.is_some_and(|parent| parent >= created.actor) {
-            return Err(("P2", format!("actor {} has a parent that is not there", created.actor)));
+            return Err((
+                "P2",
+                format!("actor {} has a parent that is not there", created.actor),
+            ));
         }
         if self.derived {
             self.index(created.actor, &row);
@@ -256,7 +283,10 @@ impl State {
             self.keys.insert((parent, key), actor);
         }
         if let (Some(agent), Some(parent)) = (&row.agent, row.parent) {
-            *self.names.entry((row.address.session(), agent.clone())).or_default() += 1;
+            *self
+                .names
+                .entry((row.address.session(), agent.clone()))
+                .or_default() += 1;
             let (root, _) = self.root(parent);
             self.counters.spawned(parent, root, row.created);
         }
@@ -269,7 +299,8 @@ impl State {
             let actor = self.next_number();
             self.index(actor, &row);
             let root = row.parent.map_or(actor, |parent| self.root(parent).0);
-            self.counters.change(row.parent, root, row::Counted::default(), row.counted());
+            self.counters
+                .change(row.parent, root, row::Counted::default(), row.counted());
             self.rows.push(row);
         }
         self.derived = true;
@@ -277,6 +308,10 @@ impl State {
             return Ok(());
         }
         let what = "two actors have one address".into();
-        Err(Violation { promise: "P2", record: self.next, what })
+        Err(Violation {
+            promise: "P2",
+            record: self.next,
+            what,
+        })
     }
 }

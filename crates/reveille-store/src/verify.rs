@@ -44,7 +44,10 @@ pub struct Report {
 
 impl Report {
     fn find(&mut self, promise: &'static str, what: impl Into<String>) {
-        self.findings.push(Finding { promise, what: what.into() });
+        self.findings.push(Finding {
+            promise,
+            what: what.into(),
+        });
     }
 }
 
@@ -68,7 +71,9 @@ pub fn verify(path: impl AsRef<Path>) -> Result<Report, OpenError> {
     let found = Disk::load_shared(Arc::clone(&database), options);
     match found.and_then(|(disk, state)| examine(&mut report, &database, &disk, state)) {
         Ok(()) => {}
-        Err(DiskError::Violated(violation)) => report.find(violation.promise, violation.to_string()),
+        Err(DiskError::Violated(violation)) => {
+            report.find(violation.promise, violation.to_string());
+        }
         Err(error @ DiskError::Damaged { .. }) => report.find("P2", error.to_string()),
         Err(error) => match folder.disk(error) {
             OpenError::Damaged { what, .. } => report.find("P2", what),
@@ -96,11 +101,7 @@ fn examine(
 }
 
 /// Each outcome is told in its own commit (P6).
-fn check_log(
-    report: &mut Report,
-    txn: &ReadTransaction,
-    state: &State,
-) -> Result<(), DiskError> {
+fn check_log(report: &mut Report, txn: &ReadTransaction, state: &State) -> Result<(), DiskError> {
     let mut untold: Vec<(Number, Seq, Seq)> = Vec::new();
     for entry in txn.open_table(LOG)?.iter()? {
         let (key, bytes) = entry?;
@@ -111,7 +112,9 @@ fn check_log(
             report.records += 1;
             match record {
                 Record::RunEnded(ended) => {
-                    let worker = state.row(ended.actor).is_some_and(|row| row.parent.is_some());
+                    let worker = state
+                        .row(ended.actor)
+                        .is_some_and(|row| row.parent.is_some());
                     let may_be_silent = matches!(ended.outcome, Outcome::Cancelled { .. });
                     if worker && !may_be_silent {
                         untold.push((ended.actor, ended.run, seq));
@@ -125,7 +128,8 @@ fn check_log(
         }
         if header.last {
             for (actor, run, seq) in untold.drain(..) {
-                let what = format!("record {seq}: the end of run {run} of actor {actor} is not told");
+                let what =
+                    format!("record {seq}: the end of run {run} of actor {actor} is not told");
                 report.find("P6", what);
             }
         }
@@ -147,11 +151,17 @@ fn check_replay(
     replay(txn, &mut replayed)?;
     if replayed.rows().len() != state.rows().len() {
         let (log, rows) = (replayed.rows().len(), state.rows().len());
-        report.find("P2", format!("the log makes {log} actors, the checkpoint has {rows}"));
+        report.find(
+            "P2",
+            format!("the log makes {log} actors, the checkpoint has {rows}"),
+        );
     }
     for (number, (log, row)) in (0..).zip(replayed.rows().iter().zip(state.rows())) {
         let number: Number = number;
-        let row = Row { as_of: log.as_of, ..row.clone() };
+        let row = Row {
+            as_of: log.as_of,
+            ..row.clone()
+        };
         if *log != row {
             let what = format!("row {number} ({}) is not what the log says", row.address);
             report.find("P2", what);
@@ -198,7 +208,10 @@ fn check_kept(
 ) -> Result<(), DiskError> {
     let kept: Vec<Seq> = row.kept().collect();
     let found = disk.reader().read(&kept)?;
-    let outcome = row.ended.as_ref().map(|ended| (ended.outcome, ended.id.seq()));
+    let outcome = row
+        .ended
+        .as_ref()
+        .map(|ended| (ended.outcome, ended.id.seq()));
     let why = |seq: Seq| row.dead.iter().any(|dead| dead.why == seq);
     for (seq, found) in kept.iter().zip(found) {
         let what = match found {
@@ -217,7 +230,10 @@ fn check_kept(
             }
             Some(_) => "it is another record",
         };
-        report.find("P2", format!("record {seq}, which {} leads to: {what}", row.address));
+        report.find(
+            "P2",
+            format!("record {seq}, which {} leads to: {what}", row.address),
+        );
     }
     Ok(())
 }

@@ -24,7 +24,11 @@ fn undisturbed() -> (BTreeMap<Seq, Vec<Row>>, u64, u64) {
     let opened = disk.operations();
     let mut runner = Runner::new(&store);
     runner.everything().unwrap();
-    let rows = runner.rows.into_iter().chain([(Seq(1), Vec::new())]).collect();
+    let rows = runner
+        .rows
+        .into_iter()
+        .chain([(Seq(1), Vec::new())])
+        .collect();
     (rows, opened, disk.operations())
 }
 
@@ -33,8 +37,7 @@ fn undisturbed() -> (BTreeMap<Seq, Vec<Row>>, u64, u64) {
 fn check(bytes: Vec<u8>, acknowledged: Seq, expected: &BTreeMap<Seq, Vec<Row>>, case: &str) {
     let disk = FaultyDisk::holding(bytes);
     let store = open(disk, small(HISTORY)).unwrap_or_else(|error| panic!("{case}: {error}"));
-    let (next, rows) =
-        block_on(store.look(|state| (state.next(), raw::rows(state)))).unwrap();
+    let (next, rows) = block_on(store.look(|state| (state.next(), raw::rows(state)))).unwrap();
     assert!(next >= acknowledged, "{case}: {next} < {acknowledged}");
     let (_, at) = expected.range(..=next).next_back().unwrap();
     assert_eq!(&rows, at, "{case}: the rows at {next}");
@@ -42,8 +45,14 @@ fn check(bytes: Vec<u8>, acknowledged: Seq, expected: &BTreeMap<Seq, Vec<Row>>, 
     let mut runner = Runner::new(&store);
     let session = runner.session("after").unwrap();
     runner.send(&[&session], "and on").unwrap();
-    let kept: Vec<Seq> = rows.iter().flat_map(|row| row.unread().map(|mail| mail.seq()).collect::<Vec<_>>()).collect();
-    assert!(store.records(&kept).unwrap().iter().all(Option::is_some), "{case}: unread mail is gone");
+    let kept: Vec<Seq> = rows
+        .iter()
+        .flat_map(|row| row.unread().map(|mail| mail.seq()).collect::<Vec<_>>())
+        .collect();
+    assert!(
+        store.records(&kept).unwrap().iter().all(Option::is_some),
+        "{case}: unread mail is gone"
+    );
 }
 
 #[test]

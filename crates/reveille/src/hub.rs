@@ -45,10 +45,7 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    pub(crate) const fn new(
-        actor: ActorRef<resident::Message>,
-        hinted: Arc<AtomicBool>,
-    ) -> Self {
+    pub(crate) const fn new(actor: ActorRef<resident::Message>, hinted: Arc<AtomicBool>) -> Self {
         Self { actor, hinted }
     }
 
@@ -84,7 +81,9 @@ pub(crate) struct Hub {
 
 impl std::fmt::Debug for Hub {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hub").field("store", &self.store).finish_non_exhaustive()
+        f.debug_struct("Hub")
+            .field("store", &self.store)
+            .finish_non_exhaustive()
     }
 }
 

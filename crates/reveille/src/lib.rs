@@ -64,7 +64,5 @@ pub use self::clock::Clock;
 pub use self::config::{Config, ConfigError};
 pub use self::overview::{ActorState, ActorView};
 pub use self::runtime::{Builder, Runtime, StartError};
-pub use self::spec::{
-    Admission, Cancel, Cancelled, Message, Session, SessionSpec, Spawn, Worker,
-};
+pub use self::spec::{Admission, Cancel, Cancelled, Message, Session, SessionSpec, Spawn, Worker};
 pub use self::turn::{ToolGuard, Turn};

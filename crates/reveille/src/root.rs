@@ -44,7 +44,11 @@ impl Actor for Root {
         _: ActorRef<Message>,
         hub: Arc<Hub>,
     ) -> Result<State, ActorProcessingErr> {
-        Ok(State { hub, numbers: HashMap::new(), failures: HashMap::new() })
+        Ok(State {
+            hub,
+            numbers: HashMap::new(),
+            failures: HashMap::new(),
+        })
     }
 
     async fn handle(
@@ -107,7 +111,9 @@ impl State {
 
     fn fails_too_often(&mut self, number: Number) -> bool {
         let now = self.hub.clock.elapsed();
-        let Some(failures) = self.failures.get_mut(&number) else { return false };
+        let Some(failures) = self.failures.get_mut(&number) else {
+            return false;
+        };
         failures.retain(|at| now.saturating_sub(*at) < PERIOD);
         let often = failures.len() > INTENSITY;
         if failures.is_empty() {

@@ -68,7 +68,10 @@ impl Actor for Watchdog {
         if watcher_paused(planned, now) {
             tracing::warn!(late = ?now.saturating_sub(planned), "the watchdog stood still");
             // Silence that was told already goes on; a beat would make it a new one.
-            let untold = state.turns().into_iter().filter(|pulse| !pulse.clocks().told);
+            let untold = state
+                .turns()
+                .into_iter()
+                .filter(|pulse| !pulse.clocks().told);
             untold.for_each(|pulse| pulse.beat());
         }
         let mut next: Option<Duration> = None;
@@ -98,7 +101,9 @@ impl State {
     /// Does what the rule says about a turn, and says when to look again.
     async fn watch(&self, pulse: &Pulse, now: Duration) -> Duration {
         let clocks = pulse.clocks();
-        let Some(token) = *pulse.token.lock() else { return now + STILL };
+        let Some(token) = *pulse.token.lock() else {
+            return now + STILL;
+        };
         let again = now + STILL.min(pulse.stall_after);
         match judge(&clocks, now, pulse.stall_after) {
             // A declared wait may end early: its end is not the next moment to look.

@@ -60,7 +60,9 @@ impl Cycle {
         let as_of = Seq(state.next().0 - 1);
         let mut reg = txn.open_table(REG)?;
         for _ in 0..limit {
-            let Some(number) = self.rest.pop_first() else { return Ok(self.begun.take()) };
+            let Some(number) = self.rest.pop_first() else {
+                return Ok(self.begun.take());
+            };
             if let Some(row) = state.row(number) {
                 let mut row = row.clone();
                 row.as_of = as_of;

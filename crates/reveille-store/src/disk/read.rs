@@ -52,7 +52,10 @@ pub(crate) type Found = (Stamp, Record);
 
 impl Reader {
     pub(super) fn new(db: Arc<Database>) -> Self {
-        Self { db: RwLock::new(Some(db)), recent: Mutex::default() }
+        Self {
+            db: RwLock::new(Some(db)),
+            recent: Mutex::default(),
+        }
     }
 
     /// Keeps the blobs of a commit in memory.
@@ -63,7 +66,9 @@ impl Reader {
             recent.blobs.push_back((first, bytes.into()));
         }
         while recent.bytes > RECENT_BYTES {
-            let Some((_, bytes)) = recent.blobs.pop_front() else { break };
+            let Some((_, bytes)) = recent.blobs.pop_front() else {
+                break;
+            };
             recent.bytes -= bytes.len();
         }
     }
@@ -75,7 +80,10 @@ impl Reader {
             seqs.iter().map(|seq| recent.holding(*seq)).collect()
         };
         let Some(blobs) = blobs else { return Ok(None) };
-        seqs.iter().zip(blobs).map(|(seq, blob)| in_blob(*seq, &blob)).collect()
+        seqs.iter()
+            .zip(blobs)
+            .map(|(seq, blob)| in_blob(*seq, &blob))
+            .collect()
     }
 
     /// Lets go of the file.
@@ -95,7 +103,9 @@ impl Reader {
 impl Recent {
     fn holding(&self, seq: Seq) -> Option<Arc<[u8]>> {
         let after = self.blobs.partition_point(|(first, _)| *first <= seq);
-        self.blobs.get(after.checked_sub(1)?).map(|(_, bytes)| Arc::clone(bytes))
+        self.blobs
+            .get(after.checked_sub(1)?)
+            .map(|(_, bytes)| Arc::clone(bytes))
     }
 }
 
@@ -119,7 +129,9 @@ fn find(txn: &ReadTransaction, seq: Seq) -> Result<Option<Found>, DiskError> {
         }
     }
     let cold = txn.open_table(COLD)?;
-    let Some(entry) = cold.range(..=seq.0)?.next_back() else { return Ok(None) };
+    let Some(entry) = cold.range(..=seq.0)?.next_back() else {
+        return Ok(None);
+    };
     let (key, bytes) = entry?;
     let segment = |error: codec::CodecError| damaged("segment", key.value(), error);
     let packed: Vec<Packed> = unframe(SEGMENT_KIND, bytes.value()).map_err(segment)?;
@@ -128,5 +140,11 @@ fn find(txn: &ReadTransaction, seq: Seq) -> Result<Option<Found>, DiskError> {
     };
     let (frame, _) = codec::read_frame(&packed.frame).map_err(segment)?;
     let record = Record::read(frame).map_err(segment)?;
-    Ok(Some((Stamp { at: packed.at, salt: packed.salt }, record)))
+    Ok(Some((
+        Stamp {
+            at: packed.at,
+            salt: packed.salt,
+        },
+        record,
+    )))
 }

@@ -38,7 +38,10 @@ impl Disk {
             self.trimming = false;
         }
         let leaves = |disk: &Self| {
-            let behind = disk.blobs.front().is_some_and(|blob| blob.end <= replay_from);
+            let behind = disk
+                .blobs
+                .front()
+                .is_some_and(|blob| blob.end <= replay_from);
             disk.trimming && behind && disk.log_bytes > history && disk.blobs.len() > 1
         };
         let tidy = tidy && !self.cold.is_empty();
@@ -52,7 +55,9 @@ impl Disk {
         let mut dropped = 0;
         let mut log = txn.open_table(LOG)?;
         while dropped < self.options.trim_bytes && leaves(self) {
-            let Some(blob) = self.blobs.pop_front() else { break };
+            let Some(blob) = self.blobs.pop_front() else {
+                break;
+            };
             let bytes = log
                 .remove(blob.first.0)?
                 .ok_or_else(|| DiskError::blob(blob.first, "it is missing"))?;
@@ -79,12 +84,18 @@ impl Disk {
     ) -> Result<(), DiskError> {
         let is_kept = |seq: &Seq| kept.binary_search(seq).is_ok();
         let thin = |seqs: &[Seq]| seqs.iter().filter(|seq| is_kept(seq)).count() * 2 < seqs.len();
-        let keys: Vec<Seq> =
-            self.cold.iter().filter(|(_, seqs)| thin(seqs)).map(|(key, _)| *key).collect();
+        let keys: Vec<Seq> = self
+            .cold
+            .iter()
+            .filter(|(_, seqs)| thin(seqs))
+            .map(|(key, _)| *key)
+            .collect();
         let mut cold = txn.open_table(COLD)?;
         for key in keys {
             self.cold.remove(&key);
-            let Some(bytes) = cold.remove(key.0)? else { continue };
+            let Some(bytes) = cold.remove(key.0)? else {
+                continue;
+            };
             let segment: Vec<Packed> = unframe(SEGMENT_KIND, bytes.value())
                 .map_err(|error| damaged("segment", key, error))?;
             packed.extend(segment.into_iter().filter(|packed| is_kept(&packed.seq)));
@@ -114,7 +125,8 @@ impl Disk {
             if full && let Some(first) = segment.first() {
                 let key = first.seq;
                 cold.insert(key.0, frame(SEGMENT_KIND, &segment)?.as_slice())?;
-                self.cold.insert(key, segment.iter().map(|packed| packed.seq).collect());
+                self.cold
+                    .insert(key, segment.iter().map(|packed| packed.seq).collect());
                 (segment, bytes) = (Vec::new(), 0);
             }
         }
@@ -132,7 +144,12 @@ fn pack(bytes: &[u8], kept: &[Seq], packed: &mut Vec<Packed>) -> Result<(), Disk
         let frame = rest.get(..rest.len() - after.len()).unwrap_or(&[]);
         if kept.binary_search(&seq).is_ok() {
             let (at, salt) = (header.stamp.at, header.stamp.salt);
-            packed.push(Packed { seq, at, salt, frame: frame.to_vec() });
+            packed.push(Packed {
+                seq,
+                at,
+                salt,
+                frame: frame.to_vec(),
+            });
         }
         rest = after;
     }

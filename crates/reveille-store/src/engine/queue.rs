@@ -62,7 +62,10 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("reveille-store".into())
             .spawn(move || theirs.serve(engine))?;
-        Ok(Self::Thread { queue, thread: Mutex::new(Some(thread)) })
+        Ok(Self::Thread {
+            queue,
+            thread: Mutex::new(Some(thread)),
+        })
     }
 
     pub(crate) fn inline(engine: Engine) -> Self {
@@ -118,13 +121,17 @@ impl Writer {
                 queue.arrived.notify_one();
                 // Held while waiting, so that a second call waits as well.
                 let mut thread = thread.lock();
-                let Some(thread) = thread.take() else { return Ok(()) };
+                let Some(thread) = thread.take() else {
+                    return Ok(());
+                };
                 if thread.thread().id() == std::thread::current().id() {
                     // The last handle was dropped by the writer itself; it ends by itself too.
                     return Ok(());
                 }
                 thread.join().unwrap_or_else(|_| {
-                    Err(OpError::StorageFailed { reason: "the writer's thread panicked".into() })
+                    Err(OpError::StorageFailed {
+                        reason: "the writer's thread panicked".into(),
+                    })
                 })
             }
         }

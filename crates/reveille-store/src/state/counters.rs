@@ -38,7 +38,11 @@ impl Counters {
             self.open_children.entry(parent).or_default(),
             self.open_in_tree.entry(root).or_default(),
         ] {
-            *count = if after.open_run { *count + 1 } else { count.saturating_sub(1) };
+            *count = if after.open_run {
+                *count + 1
+            } else {
+                count.saturating_sub(1)
+            };
         }
     }
 
@@ -47,7 +51,10 @@ impl Counters {
         *self.children_ever.entry(parent).or_default() += 1;
         let spawns = self.spawns.entry(root).or_default();
         spawns.push_back(at);
-        while spawns.front().is_some_and(|first| at.since(*first) >= Duration::from_secs(60)) {
+        while spawns
+            .front()
+            .is_some_and(|first| at.since(*first) >= Duration::from_secs(60))
+        {
             spawns.pop_front();
         }
     }
@@ -70,7 +77,10 @@ impl Counters {
     /// Spawns in a tree within the minute before `now`.
     pub(crate) fn spawns_within_a_minute(&self, root: Number, now: Timestamp) -> u32 {
         let recent = |at: &&Timestamp| now.since(**at) < Duration::from_secs(60);
-        let count = self.spawns.get(&root).map_or(0, |spawns| spawns.iter().rev().take_while(recent).count());
+        let count = self
+            .spawns
+            .get(&root)
+            .map_or(0, |spawns| spawns.iter().rev().take_while(recent).count());
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 }

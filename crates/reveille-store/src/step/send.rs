@@ -106,7 +106,9 @@ impl Step for Send {
             return Err(OpError::UnknownRecipient { addresses: unknown });
         }
         authority(state, &numbers, &message.0)?;
-        numbers.iter().try_for_each(|&number| room(state, draft, number, &message.0))?;
+        numbers
+            .iter()
+            .try_for_each(|&number| room(state, draft, number, &message.0))?;
         store_room(state, draft, numbers.len())?;
         let seq = draft.push(message.to(numbers));
         Ok(MessageId::new(seq, draft.stamp))
@@ -115,7 +117,9 @@ impl Step for Send {
 
 /// Urgent mail needs a person, the host, or an ancestor of every recipient (section 3).
 fn authority(state: &State, to: &[Number], message: &Sent) -> Result<(), OpError> {
-    let Caller::Actor(sender) = &message.from else { return Ok(()) };
+    let Caller::Actor(sender) = &message.from else {
+        return Ok(());
+    };
     let above = |number: &Number| {
         let mut row = state.row(*number);
         while let Some(parent) = row.and_then(|row| row.parent).and_then(|up| state.row(up)) {
@@ -128,19 +132,31 @@ fn authority(state: &State, to: &[Number], message: &Sent) -> Result<(), OpError
     };
     if message.urgent && !to.iter().all(above) {
         let what = "send urgent mail to an actor that is not below it";
-        return Err(OpError::Forbidden { caller: sender.to_string(), what });
+        return Err(OpError::Forbidden {
+            caller: sender.to_string(),
+            what,
+        });
     }
     Ok(())
 }
 
 /// Refuses what a mailbox has no room for; offered mail counts as well.
 fn room(state: &State, draft: &Draft, number: Number, message: &Sent) -> Result<(), OpError> {
-    let Some(row) = state.row(number) else { return Ok(()) };
-    let full = |field, value, limit| {
-        Err(OpError::MailboxFull { address: row.address.clone(), field, value, limit })
+    let Some(row) = state.row(number) else {
+        return Ok(());
     };
-    let (messages, bytes) =
-        (row.unread().count() as u64 + 1, row.bytes + u64::from(message.bytes));
+    let full = |field, value, limit| {
+        Err(OpError::MailboxFull {
+            address: row.address.clone(),
+            field,
+            value,
+            limit,
+        })
+    };
+    let (messages, bytes) = (
+        row.unread().count() as u64 + 1,
+        row.bytes + u64::from(message.bytes),
+    );
     let limits = &draft.limits;
     if messages > limits.unread_messages as u64 {
         return full("messages", messages, limits.unread_messages as u64);
@@ -153,9 +169,16 @@ fn room(state: &State, draft: &Draft, number: Number, message: &Sent) -> Result<
 
 /// Refuses what the whole store has no room for.
 pub(super) fn store_room(state: &State, draft: &Draft, more: usize) -> Result<(), OpError> {
-    let (value, limit) = (state.counters.unread + more as u64, draft.limits.store_messages);
+    let (value, limit) = (
+        state.counters.unread + more as u64,
+        draft.limits.store_messages,
+    );
     if value > limit {
-        return Err(OpError::StoreFull { field: "messages", value, limit });
+        return Err(OpError::StoreFull {
+            field: "messages",
+            value,
+            limit,
+        });
     }
     Ok(())
 }

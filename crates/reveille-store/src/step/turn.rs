@@ -8,11 +8,9 @@ use reveille_core::{
     Cause, FailureClass, InjectionId, OpError, Outcome, RunId, Seq, Status, Timestamp, Trigger,
 };
 
-use super::run::{Ending, EndedRun, end_run};
+use super::run::{EndedRun, Ending, end_run};
 use super::{Draft, Step, Token, fresh};
-use crate::record::{
-    Claimed, Dead, DeadReason, Number, Offered, Released, TurnEnded, TurnFailed,
-};
+use crate::record::{Claimed, Dead, DeadReason, Number, Offered, Released, TurnEnded, TurnFailed};
 use crate::state::row::{Open, Row};
 use crate::state::{State, Wait};
 
@@ -52,13 +50,18 @@ impl Step for ClaimMail {
     type Answer = Option<Claim>;
 
     fn decide(self, state: &State, draft: &mut Draft) -> Result<Option<Claim>, OpError> {
-        let Some(row) = state.row(self.actor) else { return Ok(None) };
+        let Some(row) = state.row(self.actor) else {
+            return Ok(None);
+        };
         let trigger = match need(&row.standing(), draft.at(), self.windows) {
             Need::Turn(Start::Task) => Trigger::Task,
             Need::Turn(Start::Window) => Trigger::Window,
             Need::Turn(Start::Again) | Need::Look(_) | Need::Nothing => return Ok(None),
         };
-        let picks = compose(row.pending.iter().map(|mail| mail.item), draft.limits.injection);
+        let picks = compose(
+            row.pending.iter().map(|mail| mail.item),
+            draft.limits.injection,
+        );
         let run = row.run.as_ref().map(|run| run.id);
         let seq = draft.push(Claimed {
             actor: self.actor,
@@ -68,7 +71,11 @@ impl Step for ClaimMail {
             picks: picks.clone(),
         });
         Ok(Some(Claim {
-            token: Token { incarnation: state.incarnation(), actor: self.actor, turn: seq },
+            token: Token {
+                incarnation: state.incarnation(),
+                actor: self.actor,
+                turn: seq,
+            },
             injection: InjectionId::new(seq, draft.stamp),
             run: run.unwrap_or_else(|| RunId::new(seq, draft.stamp)),
             trigger,
@@ -91,23 +98,40 @@ impl Step for OfferAgain {
     type Answer = Option<Claim>;
 
     fn decide(self, state: &State, draft: &mut Draft) -> Result<Option<Claim>, OpError> {
-        let Some(row) = state.row(self.actor) else { return Ok(None) };
+        let Some(row) = state.row(self.actor) else {
+            return Ok(None);
+        };
         let due = row.turn.is_none() && row.again_at <= draft.at();
         let Some((open, run)) = row.open.first().zip(row.run.as_ref()).filter(|_| due) else {
             return Ok(None);
         };
         let attempt = open.attempt + 1;
         let injection = open.id.seq();
-        let turn = draft.push(Offered { actor: self.actor, injection, attempt });
+        let turn = draft.push(Offered {
+            actor: self.actor,
+            injection,
+            attempt,
+        });
         Ok(Some(Claim {
-            token: Token { incarnation: state.incarnation(), actor: self.actor, turn },
+            token: Token {
+                incarnation: state.incarnation(),
+                actor: self.actor,
+                turn,
+            },
             injection: open.id,
             run: run.id,
             trigger: open.trigger,
             attempt,
             lost: open.lost,
             at: draft.at(),
-            picks: open.mail.iter().map(|mail| Pick { seq: mail.mail.seq(), cut: mail.cut }).collect(),
+            picks: open
+                .mail
+                .iter()
+                .map(|mail| Pick {
+                    seq: mail.mail.seq(),
+                    cut: mail.cut,
+                })
+                .collect(),
         }))
     }
 }
@@ -159,10 +183,22 @@ impl Step for EndTurn {
     type Answer = TurnEnd;
 
     fn decide(self, state: &State, draft: &mut Draft) -> Result<TurnEnd, OpError> {
-        let Self { token: Token { actor, turn, .. }, report } = self;
+        let Self {
+            token: Token { actor, turn, .. },
+            report,
+        } = self;
         let row = fresh(state, self.token)?;
-        let Report { status, summary, result, next } = report;
-        let outcome = Outcome::Completed { status, summary, result };
+        let Report {
+            status,
+            summary,
+            result,
+            next,
+        } = report;
+        let outcome = Outcome::Completed {
+            status,
+            summary,
+            result,
+        };
         outcome.check()?;
         let unreturned = release_unreturned(state, draft, row, self.token);
         draft.push(TurnEnded { actor, turn });
@@ -233,10 +269,24 @@ pub(super) fn fail(
     row: &Row,
     failed: Failed,
 ) -> Result<TurnEnd, OpError> {
-    let Failed { actor, turn, failure, class, error, again_at, cause } = failed;
-    let Some(run) = &row.run else { return Err(OpError::StaleToken) };
+    let Failed {
+        actor,
+        turn,
+        failure,
+        class,
+        error,
+        again_at,
+        cause,
+    } = failed;
+    let Some(run) = &row.run else {
+        return Err(OpError::StaleToken);
+    };
     let held = |open: &&Open| open.turn == Some(turn) && open.trigger != Trigger::Wait;
-    let charges = row.open.iter().find(held).map_or_else(Charges::default, |open| open.charges);
+    let charges = row
+        .open
+        .iter()
+        .find(held)
+        .map_or_else(Charges::default, |open| open.charges);
     let failed_turn = |charges| TurnFailed {
         actor,
         turn,
@@ -264,10 +314,17 @@ pub(super) fn fail(
             draft.push(failed_turn(charges));
             let messages: Vec<Seq> = row.open.iter().filter(held).flat_map(messages).collect();
             let overflow = failure == TurnFailure::Overflow;
-            let reason =
-                if overflow { DeadReason::Overflow } else { DeadReason::Poison(error.clone()) };
+            let reason = if overflow {
+                DeadReason::Overflow
+            } else {
+                DeadReason::Poison(error.clone())
+            };
             if !messages.is_empty() {
-                draft.push(Dead { actor, messages, reason });
+                draft.push(Dead {
+                    actor,
+                    messages,
+                    reason,
+                });
             }
             if row.open.iter().any(|open| open.turn != Some(turn)) {
                 return Ok(TurnEnd::Continues);
@@ -287,19 +344,33 @@ fn release_unreturned(state: &State, draft: &mut Draft, row: &Row, token: Token)
     let waited: Vec<_> = waits.iter().filter_map(about).collect();
     let unreturned = |open: &&Open| {
         let told = |about: (Number, Seq)| waited.contains(&about);
-        open.trigger == Trigger::Wait && open.mail.iter().any(|one| one.mail.about.is_some_and(told))
+        open.trigger == Trigger::Wait
+            && open.mail.iter().any(|one| one.mail.about.is_some_and(told))
     };
-    let messages: Vec<Seq> = row.open.iter().filter(unreturned).flat_map(messages).collect();
+    let messages: Vec<Seq> = row
+        .open
+        .iter()
+        .filter(unreturned)
+        .flat_map(messages)
+        .collect();
     let any = !messages.is_empty();
     if any {
-        draft.push(Released { actor: token.actor, messages });
+        draft.push(Released {
+            actor: token.actor,
+            messages,
+        });
     }
     any
 }
 
 fn release_collected(draft: &mut Draft, actor: Number, row: &Row, turn: Seq) {
     let collected = |open: &&Open| open.turn == Some(turn) && open.trigger == Trigger::Wait;
-    let messages: Vec<Seq> = row.open.iter().filter(collected).flat_map(messages).collect();
+    let messages: Vec<Seq> = row
+        .open
+        .iter()
+        .filter(collected)
+        .flat_map(messages)
+        .collect();
     if !messages.is_empty() {
         draft.push(Released { actor, messages });
     }

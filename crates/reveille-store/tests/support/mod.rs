@@ -13,6 +13,7 @@ use reveille_core::window::WindowSettings;
 use reveille_core::{
     Address, AgentName, Caller, Cause, FailureClass, OpError, Outcome, Seq, Status, Text, Timestamp,
 };
+use reveille_store::state::row::Row;
 use reveille_store::step::actors::{CreateSession, Spawn};
 use reveille_store::step::recover::Recover;
 use reveille_store::step::run::EndRun;
@@ -23,7 +24,6 @@ use reveille_store::step::turn::{
 use reveille_store::step::wait::{StopWaiting, WaitFor};
 use reveille_store::step::watch::{NoteProgress, TellStall};
 use reveille_store::step::{Limits, Step};
-use reveille_store::state::row::Row;
 use reveille_store::{DiskOptions, Options, Store};
 
 /// Options under which checkpoints and trimming happen within a few commits, and time goes by a
@@ -36,7 +36,11 @@ pub fn small(history_bytes: u64) -> Options {
     };
     Options {
         limits: Limits::default(),
-        disk: DiskOptions { history_bytes, rows_per_commit: 2, ..DiskOptions::default() },
+        disk: DiskOptions {
+            history_bytes,
+            rows_per_commit: 2,
+            ..DiskOptions::default()
+        },
         now: Arc::new(now),
         salt: 7,
     }
@@ -55,11 +59,17 @@ type Done<T> = Result<T, OpError>;
 
 impl<'a> Runner<'a> {
     pub fn new(store: &'a Store) -> Self {
-        Self { store, acknowledged: Vec::new(), rows: Vec::new() }
+        Self {
+            store,
+            acknowledged: Vec::new(),
+            rows: Vec::new(),
+        }
     }
 
     fn noted<T>(&mut self, answer: T) -> Done<T> {
-        let look = self.store.look(|state| (state.next(), reveille_store::raw::rows(state)));
+        let look = self
+            .store
+            .look(|state| (state.next(), reveille_store::raw::rows(state)));
         let (next, rows) = block_on(look)?;
         self.acknowledged.push(next);
         self.rows.push((next, rows));
@@ -89,7 +99,12 @@ impl<'a> Runner<'a> {
     pub fn send(&mut self, to: &[&Address], body: &str) -> Done<()> {
         let message = Prepared::text(Caller::Host, Text::new(body), false)?;
         let to = to.iter().map(|to| (*to).clone()).collect();
-        self.step(Send { to, message, token: None }).map(drop)
+        self.step(Send {
+            to,
+            message,
+            token: None,
+        })
+        .map(drop)
     }
 
     pub fn spawn(&mut self, parent: &Address) -> Done<Address> {
@@ -106,7 +121,10 @@ impl<'a> Runner<'a> {
 
     pub fn claim(&mut self, actor: &Address) -> Done<Claim> {
         let actor = self.number(actor)?;
-        let windows = WindowSettings { quiet: Duration::ZERO, max: Duration::ZERO };
+        let windows = WindowSettings {
+            quiet: Duration::ZERO,
+            max: Duration::ZERO,
+        };
         Ok(self.step(ClaimMail { actor, windows })?.unwrap())
     }
 
@@ -122,7 +140,10 @@ impl<'a> Runner<'a> {
             result: "x".repeat(300),
             next,
         };
-        self.step(EndTurn { token: claim.token, report })
+        self.step(EndTurn {
+            token: claim.token,
+            report,
+        })
     }
 
     pub fn fail(&mut self, claim: &Claim, failure: TurnFailure) -> Done<TurnEnd> {
@@ -137,19 +158,38 @@ impl<'a> Runner<'a> {
     }
 
     pub fn cancel(&mut self, actor: &Address) -> Done<()> {
-        let outcome = Outcome::Cancelled { by: Caller::Host, reason: "enough".into() };
+        let outcome = Outcome::Cancelled {
+            by: Caller::Host,
+            reason: "enough".into(),
+        };
         let (actor, run) = (actor.clone(), None);
-        self.step(EndRun { actor, run, outcome, raises_floor: true, silent: false }).map(drop)
+        self.step(EndRun {
+            actor,
+            run,
+            outcome,
+            raises_floor: true,
+            silent: false,
+        })
+        .map(drop)
     }
 
     fn wait(&mut self, claim: &Claim, id: u64, target: &Address) -> Done<()> {
-        let wait = WaitFor { token: claim.token, id, target: target.clone(), run: None };
+        let wait = WaitFor {
+            token: claim.token,
+            id,
+            target: target.clone(),
+            run: None,
+        };
         block_on(self.store.wait_for(wait))?;
         self.noted(())
     }
 
     fn stop(&mut self, claim: &Claim, id: u64, returned: bool) -> Done<()> {
-        block_on(self.store.stop_waiting(StopWaiting { token: claim.token, id, returned }))?;
+        block_on(self.store.stop_waiting(StopWaiting {
+            token: claim.token,
+            id,
+            returned,
+        }))?;
         self.noted(())
     }
 
@@ -159,8 +199,7 @@ impl<'a> Runner<'a> {
         let (lead, other) = (self.session("lead")?, self.session("other")?);
         self.send(&[&lead, &other], "to both")?;
         let turn = self.claim(&lead)?;
-        let (quick, slow, queued) =
-            (self.spawn(&lead)?, self.spawn(&lead)?, self.spawn(&lead)?);
+        let (quick, slow, queued) = (self.spawn(&lead)?, self.spawn(&lead)?, self.spawn(&lead)?);
         // A wait that is met by its outcome, and one that is given up.
         self.wait(&turn, 1, &quick)?;
         let task = self.claim(&quick)?;
@@ -169,7 +208,11 @@ impl<'a> Runner<'a> {
         self.stop(&turn, 1, true)?;
         let task = self.claim(&slow)?;
         self.wait(&turn, 2, &slow)?;
-        let stall = TellStall { token: task.token, quiet_s: 360, evidence: "nothing".into() };
+        let stall = TellStall {
+            token: task.token,
+            quiet_s: 360,
+            evidence: "nothing".into(),
+        };
         self.step(stall)?;
         self.step(NoteProgress { token: task.token })?;
         self.end(&task, Next::Auto)?;

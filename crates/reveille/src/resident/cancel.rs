@@ -30,7 +30,14 @@ pub(crate) struct CancelRequest {
 
 impl CancelRequest {
     pub(crate) const fn new(by: Caller, address: Address, cancel: Cancel) -> Self {
-        Self { by, address, cancel, run: None, done: None, reply: None }
+        Self {
+            by,
+            address,
+            cancel,
+            run: None,
+            done: None,
+            reply: None,
+        }
     }
 
     fn end_run(&self) -> EndRun {
@@ -38,7 +45,10 @@ impl CancelRequest {
         EndRun {
             actor: self.address.clone(),
             run: self.run,
-            outcome: Outcome::Cancelled { by: self.by.clone(), reason },
+            outcome: Outcome::Cancelled {
+                by: self.by.clone(),
+                reason,
+            },
             raises_floor: true,
             silent: self.cancel.silent,
         }
@@ -82,7 +92,9 @@ impl Resident {
     pub(crate) async fn cancel(&self, mut request: CancelRequest) -> Answer {
         let (sender, receiver) = oneshot::channel();
         request.reply = Some(sender);
-        self.actor.cast(Message::Cancel(request)).map_err(|_| OpError::ShuttingDown)?;
+        self.actor
+            .cast(Message::Cancel(request))
+            .map_err(|_| OpError::ShuttingDown)?;
         receiver.await.unwrap_or(Err(OpError::ShuttingDown))
     }
 }
@@ -124,7 +136,9 @@ impl State {
 
     /// The grace is over: the outcome is written, which makes the token stale, and the task is cut.
     pub(super) async fn grace_over(&mut self, myself: &ActorRef<Message>, pulse: &Arc<Pulse>) {
-        let Some(running) = &mut self.running else { return };
+        let Some(running) = &mut self.running else {
+            return;
+        };
         if !Arc::ptr_eq(&running.pulse, pulse) {
             return;
         }
@@ -144,7 +158,9 @@ impl State {
     /// A turn that was cut does not return: nothing of it counts any more, and no new turn starts
     /// until it does (S8).
     pub(super) fn abandoned(&mut self, pulse: &Arc<Pulse>) {
-        let Some(running) = &mut self.running else { return };
+        let Some(running) = &mut self.running else {
+            return;
+        };
         if Arc::ptr_eq(&running.pulse, pulse) {
             tracing::warn!(actor = %self.address, "a turn does not yield; it is abandoned");
             for mut request in running.cancels.drain(..) {
