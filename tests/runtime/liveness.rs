@@ -99,30 +99,32 @@ fn a_parent_that_waits_for_its_child_is_not_stalled() {
     assert_eq!(told(&world), ["completed."]);
 }
 
-#[test]
-fn a_silence_that_was_told_is_not_told_again_after_a_restart() {
-    let world = World::default().agent("lead", |host| {
-        host.agent(|turn, injection| async move {
-            let waits = injection.entries.iter().any(|entry| {
-                matches!(&entry.content, reveille::message::Content::Text(text) if text.body == "go")
-            });
-            if waits {
-                let worker = turn.spawn(Spawn::agent("worker").key("one")).await?;
-                let _ = worker;
-            }
-            Ok(TurnReport::success("done"))
+/// A lead whose worker has a task behind it and is silent over its mail.
+fn silent_over_mail(progress: bool) -> World {
+    World::default()
+        .agent("lead", |host| host.quick())
+        .agent("worker", move |host| {
+            host.agent(move |turn, injection| async move {
+                if injection.trigger == reveille::Trigger::Task {
+                    return Ok(TurnReport::success("first"));
+                }
+                if progress && turn.attempt() > 1 {
+                    turn.progress();
+                }
+                pass(1_000_000).await;
+                Ok(TurnReport::success("second"))
+            })
         })
-    }).agent("worker", |host| {
-        host.agent(|turn, injection| async move {
-            if injection.trigger.to_string() == "task" {
-                return Ok(TurnReport::success("first"));
-            }
-            pass(1_000_000).await;
-            let _ = turn;
-            Ok(TurnReport::success("second"))
-        })
-    });
-    let (lead, worker) = world.live(async |runtime| {
+}
+
+fn stalls_before_and_after_a_restart(world: &World) -> (usize, usize) {
+    let stalls = || {
+        told(world)
+            .iter()
+            .filter(|text| text.contains("stalled"))
+            .count()
+    };
+    let lead = world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
         let worker = runtime
             .spawn(lead.main(), Spawn::agent("worker"))
@@ -135,20 +137,26 @@ fn a_silence_that_was_told_is_not_told_again_after_a_restart() {
         let more = reveille::Message::text(worker.address().clone(), "more");
         runtime.send(more).await.unwrap();
         pass(500_000).await;
-        (lead, worker)
+        lead
     });
-    let stalls = |world: &World| {
-        told(world)
-            .iter()
-            .filter(|text| text.contains("stalled"))
-            .count()
-    };
-    assert_eq!(stalls(&world), 1);
+    let before = stalls();
     world.live(async |runtime| idle(&runtime, &lead).await);
-    assert_eq!(stalls(&world), 1, "{:?}", told(&world));
+    (before, stalls())
+}
+
+#[test]
+fn a_silence_that_was_told_is_not_told_again_after_a_restart() {
     assert_eq!(
-        world.host.seen_by(worker.address()).last().unwrap().attempt,
-        2
+        stalls_before_and_after_a_restart(&silent_over_mail(false)),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_silence_after_progress_is_a_new_one_after_a_restart_too() {
+    assert_eq!(
+        stalls_before_and_after_a_restart(&silent_over_mail(true)),
+        (1, 2)
     );
 }
 

@@ -501,3 +501,27 @@ fn what_a_wait_collected_and_never_returned_is_announced() {
         assert_eq!(told[1].texts(), ["completed."]);
     });
 }
+
+#[test]
+fn a_spawn_says_whether_it_starts_or_waits_and_behind_how_many() {
+    let world = World::default()
+        .set(|config| config.slots = 1)
+        .agent("worker", |host| host.agent(|_, _| std::future::pending()));
+    world.live(async |runtime| {
+        let lead = session(&runtime, "absent").await;
+        let mut admissions = Vec::new();
+        for _ in 0..3 {
+            let worker = runtime
+                .spawn(lead.main(), Spawn::agent("worker"))
+                .await
+                .unwrap();
+            admissions.push(worker.admission());
+            pass(10).await;
+        }
+        use reveille::Admission::{Admitted, Queued};
+        assert_eq!(
+            admissions,
+            [Admitted, Queued { position: 0 }, Queued { position: 1 }]
+        );
+    });
+}

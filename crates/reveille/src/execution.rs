@@ -94,6 +94,7 @@ async fn attempt(loan: &mut Loan, order: &Order, claim: Claim) {
     let hub = Arc::clone(&loan.hub);
     *loan.pulse.token.lock() = Some(claim.token);
     loan.pulse.beat();
+    loan.pulse.set_told(claim.stalled);
     hub.turns.lock().insert(loan.actor, Arc::clone(&loan.pulse));
     crate::watchdog::look(&hub);
     let result = hand_over(loan, order, &claim).await;

@@ -46,7 +46,7 @@ pub(crate) async fn spawn(
     } = spawn;
     let agent = AgentName::new(&agent)?;
     let first = Prepared::text(caller, first, false)?;
-    let waiting = hub.slots.of(&agent).waiting();
+    let queue = hub.slots.of(&agent).queue();
     let spawned = hub
         .store
         .run(actors::Spawn {
@@ -58,10 +58,10 @@ pub(crate) async fn spawn(
             token,
         })
         .await?;
-    let admission = match (spawned.run, waiting) {
+    let admission = match (spawned.run, queue) {
         (None, _) => Admission::Existing,
-        (Some(_), 0) => Admission::Admitted,
-        (Some(_), position) => Admission::Queued { position },
+        (Some(_), None) => Admission::Admitted,
+        (Some(_), Some(position)) => Admission::Queued { position },
     };
     Ok(Worker {
         address: spawned.address,

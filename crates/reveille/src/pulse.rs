@@ -34,6 +34,8 @@ pub(crate) struct Pulse {
     waits: Mutex<HashMap<u64, Duration>>,
     next_wait: AtomicU64,
     told: AtomicBool,
+    /// Whether the agent was heard of since its silence was told.
+    heard: AtomicBool,
     cancel: watch::Sender<bool>,
     /// The slot that the turn computes in; given back while it waits.
     slot: Mutex<Held>,
@@ -51,6 +53,7 @@ impl Pulse {
             waits: Mutex::default(),
             next_wait: AtomicU64::new(0),
             told: AtomicBool::new(false),
+            heard: AtomicBool::new(false),
             cancel: watch::Sender::new(false),
             slot: Mutex::default(),
             asking: AsyncMutex::new(()),
@@ -61,7 +64,13 @@ impl Pulse {
         pulse
     }
 
-    /// Progress.
+    /// Progress, from the agent.
+    pub(crate) fn report(&self) {
+        self.beat();
+        self.heard.store(true, Ordering::Relaxed);
+    }
+
+    /// Starts the clock of progress anew.
     pub(crate) fn beat(&self) {
         self.progress.store(self.millis(), Ordering::Relaxed);
     }
@@ -83,7 +92,7 @@ impl Pulse {
 
     /// Ends a declared wait.
     pub(crate) fn undeclare(&self, id: u64) {
-        self.beat();
+        self.report();
         self.waits.lock().remove(&id);
     }
 
@@ -97,7 +106,14 @@ impl Pulse {
     }
 
     pub(crate) fn set_told(&self, told: bool) {
+        self.heard.store(false, Ordering::Relaxed);
         self.told.store(told, Ordering::Relaxed);
+    }
+
+    /// Whether a silence was told and goes on: a turn that began anew, after a restart, is not heard
+    /// of by that.
+    pub(crate) fn is_still_silent(&self) -> bool {
+        self.told.load(Ordering::Relaxed) && !self.heard.load(Ordering::Relaxed)
     }
 
     /// Asks the turn to end by itself.

@@ -105,20 +105,18 @@ impl Slots {
         waiter.await.unwrap_or(Slot { queue: None })
     }
 
-    /// How many wait for a slot.
-    pub(crate) fn waiting(&self) -> usize {
-        self.queue.as_ref().map_or(0, |queue| {
-            let mut queue = queue.lock();
-            let Queue {
-                going_on,
-                beginning,
-                ..
-            } = &mut *queue;
-            for waiting in [&mut *going_on, &mut *beginning] {
-                waiting.retain(|waiter| !waiter.is_closed());
-            }
-            going_on.len() + beginning.len()
-        })
+    /// How many wait for a slot; `None` while one is free.
+    pub(crate) fn queue(&self) -> Option<usize> {
+        let mut queue = self.queue.as_ref()?.lock();
+        let Queue {
+            free,
+            going_on,
+            beginning,
+        } = &mut *queue;
+        for waiting in [&mut *going_on, &mut *beginning] {
+            waiting.retain(|waiter| !waiter.is_closed());
+        }
+        (*free == 0).then(|| going_on.len() + beginning.len())
     }
 }
 
@@ -171,7 +169,7 @@ mod tests {
         for waiter in [&mut first, &mut second, &mut on] {
             assert!(waiter.now_or_never().is_none());
         }
-        assert_eq!(slots.waiting(), 3);
+        assert_eq!(slots.queue(), Some(3));
         drop(held);
         let held = on.now_or_never().unwrap();
         assert!((&mut first).now_or_never().is_none());
@@ -212,6 +210,6 @@ mod tests {
             slots.acquire(Place::Tail).await,
             slots.acquire(Place::Tail).await,
         );
-        assert_eq!(slots.waiting(), 0);
+        assert_eq!(slots.queue(), None);
     }
 }

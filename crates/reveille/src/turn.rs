@@ -56,13 +56,13 @@ impl Turn {
 
     /// Says that the turn gets on. Costs an atomic, so call it as often as there is something.
     pub fn progress(&self) {
-        self.pulse.beat();
+        self.pulse.report();
     }
 
     /// Says that a tool runs: silence is in order until it ends, or for `limit`.
     pub fn tool(&self, name: &str, limit: Duration) -> ToolGuard<'_> {
         tracing::debug!(actor = %self.address, tool = name, "a tool runs");
-        self.pulse.beat();
+        self.pulse.report();
         ToolGuard {
             wait: self.pulse.declare(Some(limit)),
             pulse: &self.pulse,

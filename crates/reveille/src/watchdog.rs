@@ -105,6 +105,9 @@ impl State {
             return now + STILL;
         };
         let again = now + STILL.min(pulse.stall_after);
+        if pulse.is_still_silent() {
+            return again;
+        }
         match judge(&clocks, now, pulse.stall_after) {
             // A declared wait may end early: its end is not the next moment to look.
             Verdict::Fine { look_at } => return look_at.min(now + pulse.stall_after),

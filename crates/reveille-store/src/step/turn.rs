@@ -29,6 +29,8 @@ pub struct Claim {
     pub attempt: u32,
     /// Whether the attempt before it was lost, so that the agent may have the injection already.
     pub lost: bool,
+    /// Whether a silence of the run was told, and nothing was heard since (L1).
+    pub stalled: bool,
     /// When the attempt was committed.
     pub at: Timestamp,
     /// Its messages, as arranged.
@@ -81,6 +83,7 @@ impl Step for ClaimMail {
             trigger,
             attempt: 1,
             lost: false,
+            stalled: row.stalled.is_some(),
             at: draft.at(),
             picks,
         }))
@@ -123,6 +126,7 @@ impl Step for OfferAgain {
             trigger: open.trigger,
             attempt,
             lost: open.lost,
+            stalled: row.stalled.is_some(),
             at: draft.at(),
             picks: open
                 .mail
