@@ -14,10 +14,7 @@ use reveille_core::{
     Text, Timestamp, Trigger,
 };
 
-const STAMP: Stamp = Stamp {
-    at: Timestamp::from_millis(1_800_000_000_000),
-    salt: 1,
-};
+const STAMP: Stamp = Stamp { at: Timestamp::from_millis(1_800_000_000_000), salt: 1 };
 
 fn injection(messages: u64) -> Injection {
     let actor = Address::new(SessionId::new(Seq(1), STAMP), ActorName::main());
@@ -25,9 +22,7 @@ fn injection(messages: u64) -> Injection {
         id: MessageId::new(Seq(seq), STAMP),
         from: Caller::Host,
         sent: STAMP.at,
-        content: Content::Text(Text::new(
-            "a line of some length, <escaped> & all\n".repeat(8),
-        )),
+        content: Content::Text(Text::new("a line of some length, <escaped> & all\n".repeat(8))),
         cut: false,
     };
     Injection {
@@ -44,27 +39,14 @@ fn injection(messages: u64) -> Injection {
 fn rules(criterion: &mut Criterion) {
     let item = |seq| Item {
         seq: Seq(seq),
-        rank: if seq % 3 == 0 {
-            Rank::RunNotice
-        } else {
-            Rank::Mail
-        },
-        kind: if seq % 3 == 0 {
-            Kind::Notice
-        } else {
-            Kind::Text
-        },
+        rank: if seq % 3 == 0 { Rank::RunNotice } else { Rank::Mail },
+        kind: if seq % 3 == 0 { Kind::Notice } else { Kind::Text },
         cost: 600,
         cut_cost: 300,
     };
     let mailbox: Vec<Item> = (1..=1_000).map(item).collect();
     criterion.bench_function("compose from 1000 waiting messages", |bench| {
-        bench.iter(|| {
-            compose(
-                black_box(&mailbox).iter().copied(),
-                InjectionLimits::default(),
-            )
-        });
+        bench.iter(|| compose(black_box(&mailbox).iter().copied(), InjectionLimits::default()));
     });
     let full = injection(100);
     criterion.bench_function("render 100 messages", |bench| {

@@ -15,22 +15,13 @@ use reveille_store::step::send::{Prepared, Send};
 use reveille_store::step::turn::{ClaimMail, EndTurn, Next, Report};
 
 fn session(store: &Store) -> Address {
-    let create = CreateSession {
-        title: "one".into(),
-        agent: None,
-        first: None,
-    };
+    let create = CreateSession { title: "one".into(), agent: None, first: None };
     block_on(store.run(create)).unwrap().main
 }
 
 fn send(store: &Store, to: &Address) {
     let message = Prepared::text(Caller::Host, Text::new("x".repeat(256)), false).unwrap();
-    block_on(store.run(Send {
-        to: vec![to.clone()],
-        message,
-        token: None,
-    }))
-    .unwrap();
+    block_on(store.run(Send { to: vec![to.clone()], message, token: None })).unwrap();
 }
 
 fn steps(criterion: &mut Criterion) {
@@ -47,26 +38,18 @@ fn steps(criterion: &mut Criterion) {
     criterion.bench_function("send, claim, settle", |bench| {
         let store = Store::in_memory();
         let main = session(&store);
-        let windows = WindowSettings {
-            quiet: std::time::Duration::ZERO,
-            max: std::time::Duration::ZERO,
-        };
+        let windows =
+            WindowSettings { quiet: std::time::Duration::ZERO, max: std::time::Duration::ZERO };
         bench.iter(|| {
             send(&store, &main);
-            let claim = block_on(store.run(ClaimMail { actor: 0, windows }))
-                .unwrap()
-                .unwrap();
+            let claim = block_on(store.run(ClaimMail { actor: 0, windows })).unwrap().unwrap();
             let report = Report {
                 status: Status::Success,
                 summary: None,
                 result: String::new(),
                 next: Next::Auto,
             };
-            block_on(store.run(EndTurn {
-                token: claim.token,
-                report,
-            }))
-            .unwrap();
+            block_on(store.run(EndTurn { token: claim.token, report })).unwrap();
         });
     });
 }

@@ -16,12 +16,7 @@ impl Agent for Reviewer {
     async fn turn(&mut self, turn: &Turn, injection: Injection) -> Result<TurnReport, TurnError> {
         let messages = injection.entries.len();
         let mut out = std::io::stdout();
-        writeln!(
-            out,
-            "{} has {messages} messages in {}",
-            turn.address(),
-            injection.id
-        )?;
+        writeln!(out, "{} has {messages} messages in {}", turn.address(), injection.id)?;
         Ok(TurnReport::success(format!("{messages} messages read")))
     }
 }
@@ -29,24 +24,15 @@ impl Agent for Reviewer {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runtime = Runtime::builder(Store::open(std::env::temp_dir().join("reveille-embed"))?)
-        .agent(
-            "reviewer",
-            AgentSpec::new(async |_: NewAgent| Ok::<_, std::io::Error>(Reviewer)),
-        )
+        .agent("reviewer", AgentSpec::new(async |_: NewAgent| Ok::<_, std::io::Error>(Reviewer)))
         .start()
         .await?;
-    let spec = SessionSpec::new("lead")
-        .agent("reviewer")
-        .first_message("Gather the reviews.");
+    let spec = SessionSpec::new("lead").agent("reviewer").first_message("Gather the reviews.");
     let lead = runtime.create_session(spec).await?;
     for file in ["src/wake.rs", "src/mail.rs"] {
-        runtime
-            .spawn(lead.main(), Spawn::agent("reviewer").first_message(file))
-            .await?;
+        runtime.spawn(lead.main(), Spawn::agent("reviewer").first_message(file)).await?;
     }
-    runtime
-        .wait_idle(lead.id(), Duration::from_secs(60))
-        .await?;
+    runtime.wait_idle(lead.id(), Duration::from_secs(60)).await?;
     runtime.shutdown().await?;
     Ok(())
 }

@@ -15,9 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 const EACH: usize = 3;
 
 fn number(variable: &str) -> Option<u64> {
-    std::env::var(variable)
-        .ok()
-        .map(|value| value.parse().unwrap())
+    std::env::var(variable).ok().map(|value| value.parse().unwrap())
 }
 
 /// A crew whose programs write down what happens to them. Each round has some workers more.
@@ -37,10 +35,7 @@ fn crew(folder: &Path, rounds: usize) -> String {
         journal("workers"),
     );
     for _ in 0..rounds * EACH {
-        let _ = write!(
-            crew,
-            "[[sessions.lead.workers]]\nagent = \"worker\"\nfirst = \"work\"\n"
-        );
+        let _ = write!(crew, "[[sessions.lead.workers]]\nagent = \"worker\"\nfirst = \"work\"\n");
     }
     crew
 }
@@ -60,12 +55,7 @@ fn a_kill_at_any_moment_loses_nothing_and_doubles_nothing() {
     let up = ["up", path, "--data", data, "--until-idle"];
     for round in 1..=rounds {
         fs::write(&file, crew(folder.path(), round)).unwrap();
-        let mut host = Killed(
-            command(&up)
-                .stdout(std::process::Stdio::null())
-                .spawn()
-                .unwrap(),
-        );
+        let mut host = Killed(command(&up).stdout(std::process::Stdio::null()).spawn().unwrap());
         // wall clock: the moment of the KILL is the point
         wall_pause(Duration::from_millis(random.u64(0..350)));
         if random.u8(0..4) == 0 {
@@ -81,17 +71,10 @@ fn a_kill_at_any_moment_loses_nothing_and_doubles_nothing() {
             + &String::from_utf8_lossy(&verify.stderr);
         // Killed before there was a store: then there is nothing to verify.
         let none = verify.status.code() == Some(5) && said.contains("there is no store");
-        assert!(
-            verify.status.success() || none,
-            "round {round}, seed {seed}: {said}"
-        );
+        assert!(verify.status.success() || none, "round {round}, seed {seed}: {said}");
     }
     let last = run(&up);
-    assert!(
-        last.status.success(),
-        "seed {seed}: {}",
-        String::from_utf8_lossy(&last.stderr)
-    );
+    assert!(last.status.success(), "seed {seed}: {}", String::from_utf8_lossy(&last.stderr));
     let verify = run(&["verify", "--data", data]);
     assert!(verify.status.success(), "seed {seed}");
     judge(folder.path(), rounds * EACH, seed);
@@ -101,10 +84,7 @@ fn judge(folder: &Path, workers: usize, seed: u64) {
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
     let (journal, lead) = (read("workers"), read("lead"));
     let mut started = HashSet::new();
-    for run in journal
-        .lines()
-        .filter_map(|line| line.strip_prefix("start "))
-    {
+    for run in journal.lines().filter_map(|line| line.strip_prefix("start ")) {
         assert!(started.insert(run), "{run} was run twice: seed {seed}");
     }
     let mut told: HashMap<&str, HashSet<&str>> = HashMap::new();
@@ -118,23 +98,13 @@ fn judge(folder: &Path, workers: usize, seed: u64) {
             continue;
         }
         told.entry(run).or_default().insert(injection);
-        assert!(
-            attempts.insert((run, injection, attempt)),
-            "told twice at once: {line}"
-        );
+        assert!(attempts.insert((run, injection, attempt)), "told twice at once: {line}");
     }
     assert_eq!(told.len(), workers, "every worker is told of: seed {seed}");
     for run in started {
-        assert!(
-            told.contains_key(run),
-            "{run} started and is not told: seed {seed}"
-        );
+        assert!(told.contains_key(run), "{run} started and is not told: seed {seed}");
     }
     for (run, injections) in told {
-        assert_eq!(
-            injections.len(),
-            1,
-            "{run} is told in {injections:?}: seed {seed}"
-        );
+        assert_eq!(injections.len(), 1, "{run} is told in {injections:?}: seed {seed}");
     }
 }

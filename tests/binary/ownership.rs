@@ -17,10 +17,7 @@ fn a_second_runtime_on_the_same_folder_is_refused_by_name_and_path() {
     let (crew, path) = (crew.to_str().unwrap(), data.to_str().unwrap());
     let first = Killed(command(&["up", crew, "--data", path]).spawn().unwrap());
     eventually("the first one is up", || data.join("FORMAT").exists());
-    for second in [
-        vec!["up", crew, "--data", path],
-        vec!["verify", "--data", path],
-    ] {
+    for second in [vec!["up", crew, "--data", path], vec!["verify", "--data", path]] {
         let second: Vec<&str> = second.into_iter().chain(["--json"]).collect();
         let begun = std::time::Duration::from_micros(wall_micros());
         let output = run(&second);
@@ -30,26 +27,18 @@ fn a_second_runtime_on_the_same_folder_is_refused_by_name_and_path() {
         assert_eq!(said["error"]["code"], "already_in_use");
         let message = said["error"]["message"].as_str().unwrap();
         assert!(message.contains(path), "{message}");
-        assert!(
-            message.contains(&format!("process {} (reveille)", first.0.id())),
-            "{message}"
-        );
+        assert!(message.contains(&format!("process {} (reveille)", first.0.id())), "{message}");
         // Ten times what is promised: the machine may be busy.
         assert!(spent < Duration::from_secs(10), "{spent:?}");
     }
     drop(first);
     let output = run(&["verify", "--data", path]);
-    assert!(
-        output.status.success(),
-        "a KILL leaves a store that is whole, and free"
-    );
+    assert!(output.status.success(), "a KILL leaves a store that is whole, and free");
 }
 
 #[allow(clippy::disallowed_methods)] // wall clock: how long another process takes
 fn wall_micros() -> u64 {
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     u64::try_from(now.as_micros()).unwrap()
 }
 
@@ -78,10 +67,7 @@ fn a_store_that_is_missing_emptied_or_shortened_is_refused_and_left_untouched() 
         let output = run(&up);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(5), "{what}: {said}");
-        assert!(
-            said.contains("store_damaged") && said.contains(path),
-            "{what}: {said}"
-        );
+        assert!(said.contains("store_damaged") && said.contains(path), "{what}: {said}");
         assert_eq!(fs::read(&store).ok().as_deref(), bytes, "{what}");
         let verify = run(&["verify", "--data", path]);
         assert_eq!(verify.status.code(), Some(1), "{what}");

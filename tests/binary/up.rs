@@ -25,11 +25,8 @@ fn the_example_crew_runs_and_a_second_start_has_nothing_to_do() {
     }
     let data = tempfile::tempdir().unwrap();
     let first = up(&example(), data.path());
-    let ended = |name: &str| {
-        first
-            .lines()
-            .any(|line| line.ends_with(&format!("/{name} completed")))
-    };
+    let ended =
+        |name: &str| first.lines().any(|line| line.ends_with(&format!("/{name} completed")));
     for name in ["counter-1", "counter-2", "main"] {
         assert!(ended(name), "{name}: {first}");
     }
@@ -39,15 +36,34 @@ fn the_example_crew_runs_and_a_second_start_has_nothing_to_do() {
 }
 
 #[test]
+fn a_history_has_every_record_once_over_all_starts() {
+    if !skip::has("sh") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (data, history) = (folder.path().join("data"), folder.path().join("history"));
+    for _ in 0..2 {
+        let mut up = command(&["up", &example(), "--data", data.to_str().unwrap(), "--until-idle"]);
+        assert!(up.arg("--history").arg(&history).output().unwrap().status.success());
+    }
+    let text = fs::read_to_string(&history).unwrap();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let numbers: Vec<u64> = lines.iter().map(|line| line["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=lines.len() as u64).collect::<Vec<_>>());
+    let of = |kind: &str| lines.iter().filter(|line| line["record"] == kind).collect::<Vec<_>>();
+    assert_eq!(of("Opened").len(), 2);
+    let first = &of("Sent")[0]["fields"]["content"]["Text"]["body"];
+    assert_eq!(first, "Gather what your workers report.");
+}
+
+#[test]
 fn an_interrupt_lets_the_turn_end_and_what_waits_goes_on_at_the_next_start() {
     if !skip::has("sh") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let (crew, journal) = (
-        folder.path().join("crew.toml"),
-        folder.path().join("journal"),
-    );
+    let (crew, journal) = (folder.path().join("crew.toml"), folder.path().join("journal"));
     let go = folder.path().join("go");
     // The worker runs until the file `go` is there.
     let text = format!(
@@ -73,11 +89,7 @@ fn an_interrupt_lets_the_turn_end_and_what_waits_goes_on_at_the_next_start() {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     fs::write(&go, "").unwrap();
     assert!(host.0.wait().unwrap().success());
-    assert_eq!(
-        (count("start"), count("end")),
-        (1, 1),
-        "it ended, and the other did not start"
-    );
+    assert_eq!((count("start"), count("end")), (1, 1), "it ended, and the other did not start");
 
     up(crew, &data);
     let workers = read().lines().filter(|line| line.contains("/a-")).count();
@@ -90,17 +102,9 @@ fn a_mistake_in_a_crew_file_is_named_and_nothing_is_started() {
     let crew = folder.path().join("crew.toml");
     fs::write(&crew, "[sessions.lead]\nagent = \"nobody\"\n").unwrap();
     let data = folder.path().join("data");
-    let output = run(&[
-        "up",
-        crew.to_str().unwrap(),
-        "--data",
-        data.to_str().unwrap(),
-    ]);
+    let output = run(&["up", crew.to_str().unwrap(), "--data", data.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        said.contains("sessions.lead uses agent \"nobody\""),
-        "{said}"
-    );
+    assert!(said.contains("sessions.lead uses agent \"nobody\""), "{said}");
     assert!(!data.exists());
 }

@@ -19,25 +19,22 @@ fn b78_a_cancel_does_not_overwrite_a_result_that_is_there() {
     let (mut completed, mut cancelled) = (0, 0);
     for round in 0..WORLDS {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));
-        let world = World::default()
-            .agent("lead", |host| host.quick())
-            .agent("worker", |host| {
-                host.agent(|turn, injection| async move {
-                    let reveille::message::Content::Text(text) = &injection.entries[0].content
-                    else {
-                        panic!("no text")
-                    };
-                    let ends: u64 = text.body.parse()?;
-                    tokio::select! {
-                        biased;
-                        () = pass(ends) => {}
-                        () = turn.cancelled(), if ends.is_multiple_of(2) => {
-                            return Err(TurnError::permanent("asked to end"));
-                        }
+        let world = World::default().agent("lead", |host| host.quick()).agent("worker", |host| {
+            host.agent(|turn, injection| async move {
+                let reveille::message::Content::Text(text) = &injection.entries[0].content else {
+                    panic!("no text")
+                };
+                let ends: u64 = text.body.parse()?;
+                tokio::select! {
+                    biased;
+                    () = pass(ends) => {}
+                    () = turn.cancelled(), if ends.is_multiple_of(2) => {
+                        return Err(TurnError::permanent("asked to end"));
                     }
-                    Ok(TurnReport::success("X"))
-                })
-            });
+                }
+                Ok(TurnReport::success("X"))
+            })
+        });
         let world = world.set(|config| {
             config.limits.budgets.spawns_per_minute = u32::MAX;
         });
@@ -54,10 +51,7 @@ fn b78_a_cancel_does_not_overwrite_a_result_that_is_there() {
                 let grace = Duration::from_millis(random.u64(0..10));
                 let cancel = Cancel::reason("race").grace(grace);
                 let answer = runtime.cancel(worker.address(), cancel).await.unwrap();
-                let outcome = runtime
-                    .wait(worker.address(), Duration::ZERO)
-                    .await
-                    .unwrap();
+                let outcome = runtime.wait(worker.address(), Duration::ZERO).await.unwrap();
                 match (&answer, &outcome) {
                     (Cancelled::AlreadyEnded(state), Outcome::Completed { result, .. }) => {
                         assert_eq!((state.name(), result.as_str()), ("completed", "X"));
@@ -71,18 +65,12 @@ fn b78_a_cancel_does_not_overwrite_a_result_that_is_there() {
             }
             idle(&runtime, &lead).await;
             let told = world.host.seen_by(&lead.main());
-            let notices = told
-                .iter()
-                .map(|seen| seen.entries.len() as u64)
-                .sum::<u64>();
+            let notices = told.iter().map(|seen| seen.entries.len() as u64).sum::<u64>();
             assert_eq!(notices, EACH, "one notice each: seed {seed}");
         });
     }
     eprintln!("{completed} completed, {cancelled} cancelled");
-    assert!(
-        completed > 100 && cancelled > 100,
-        "both must happen: seed {seed}"
-    );
+    assert!(completed > 100 && cancelled > 100, "both must happen: seed {seed}");
 }
 
 /// Only the shell was killed; its children lived on for hours and held the only slot.
@@ -111,15 +99,9 @@ fn b83_cancelling_a_program_ends_its_whole_group() {
         let text = std::fs::read_to_string(&pids).unwrap_or_default();
         text.lines().filter_map(|line| line.parse().ok()).collect()
     };
-    let tokio = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     tokio.block_on(async {
-        let config = reveille::Config {
-            slots: 1,
-            ..reveille::Config::default()
-        };
+        let config = reveille::Config { slots: 1, ..reveille::Config::default() };
         let runtime = reveille::Runtime::builder(reveille::Store::in_memory())
             .config(config)
             .agent("program", Command::new(["sh", "-c", &script]).spec())
@@ -128,33 +110,18 @@ fn b83_cancelling_a_program_ends_its_whole_group() {
             .await
             .unwrap();
         let lead = session(&runtime, "absent").await;
-        let program = runtime
-            .spawn(lead.main(), Spawn::agent("program"))
-            .await
-            .unwrap();
+        let program = runtime.spawn(lead.main(), Spawn::agent("program")).await.unwrap();
         tokio::task::block_in_place(|| eventually("all three run", || read().len() == 3));
         assert_eq!(alive(&read()), 3);
         let grace = Cancel::reason("enough").grace(Duration::from_secs(1));
         let answer = runtime.cancel(program.address(), grace).await.unwrap();
-        assert!(
-            matches!(answer, Cancelled::Ended | Cancelled::Killed),
-            "{answer:?}"
-        );
-        let outcome = runtime
-            .wait(program.address(), Duration::ZERO)
-            .await
-            .unwrap();
+        assert!(matches!(answer, Cancelled::Ended | Cancelled::Killed), "{answer:?}");
+        let outcome = runtime.wait(program.address(), Duration::ZERO).await.unwrap();
         assert_eq!(outcome.state(), "cancelled");
         tokio::task::block_in_place(|| eventually("nobody is left", || alive(&read()) == 0));
-        let next = runtime
-            .spawn(lead.main(), Spawn::agent("program"))
-            .await
-            .unwrap();
+        let next = runtime.spawn(lead.main(), Spawn::agent("program")).await.unwrap();
         tokio::task::block_in_place(|| eventually("the slot is free", || read().len() == 6));
-        runtime
-            .cancel(next.address(), Cancel::reason("").grace(Duration::ZERO))
-            .await
-            .unwrap();
+        runtime.cancel(next.address(), Cancel::reason("").grace(Duration::ZERO)).await.unwrap();
         tokio::task::block_in_place(|| eventually("nobody is left", || alive(&read()) == 0));
         runtime.shutdown().await.unwrap();
     });

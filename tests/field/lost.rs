@@ -30,20 +30,14 @@ fn b01_two_siblings_finish_while_the_parent_is_busy() {
         });
     world.live(async |runtime| {
         let parent = session(&runtime, "parent").await;
-        runtime
-            .send(Message::text(parent.main(), "go").urgent(true))
-            .await
-            .unwrap();
+        runtime.send(Message::text(parent.main(), "go").urgent(true)).await.unwrap();
         for millis in ["1000", "1001"] {
             let spawn = Spawn::agent("child").first_message(millis);
             runtime.spawn(parent.main(), spawn).await.unwrap();
         }
         pass(2_000).await;
         let view = runtime.actors(None, 1).await.unwrap().remove(0);
-        assert!(
-            view.run.is_some(),
-            "the parent owes something between completion and injection"
-        );
+        assert!(view.run.is_some(), "the parent owes something between completion and injection");
         assert_eq!(view.pending, 2);
         idle(&runtime, &parent).await;
         let view = runtime.actors(None, 1).await.unwrap().remove(0);
@@ -64,16 +58,9 @@ fn b07_concurrent_senders_all_keep_their_messages_and_their_order() {
     options.limits.unread_messages = SENDERS * EACH;
     options.limits.unread_bytes = u64::MAX;
     let store = options.open(folder.path()).unwrap();
-    let tokio = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(8)
-        .build()
-        .unwrap();
+    let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(8).build().unwrap();
     let (store, sent) = tokio.block_on(async move {
-        let create = CreateSession {
-            title: "one".into(),
-            agent: None,
-            first: None,
-        };
+        let create = CreateSession { title: "one".into(), agent: None, first: None };
         let main = store.run(create).await.unwrap().main;
         let senders = (0..SENDERS).map(|sender| {
             let (store, main) = (store.clone(), main.clone());
@@ -82,11 +69,7 @@ fn b07_concurrent_senders_all_keep_their_messages_and_their_order() {
                 for n in 0..EACH {
                     let text = Text::new(format!("{sender} {n}"));
                     let message = Prepared::text(reveille::Caller::Host, text, false).unwrap();
-                    let send = Send {
-                        to: vec![main.clone()],
-                        message,
-                        token: None,
-                    };
+                    let send = Send { to: vec![main.clone()], message, token: None };
                     ids.push(store.run(send).await.unwrap());
                 }
                 ids
@@ -103,20 +86,13 @@ fn b07_concurrent_senders_all_keep_their_messages_and_their_order() {
 
     let store = Store::open(folder.path()).unwrap();
     let mail: Vec<_> = tokio
-        .block_on(store.look(|state| {
-            state.rows()[0]
-                .pending
-                .iter()
-                .map(|mail| mail.seq())
-                .collect()
-        }))
+        .block_on(
+            store.look(|state| state.rows()[0].pending.iter().map(|mail| mail.seq()).collect()),
+        )
         .unwrap();
     assert_eq!(mail.len(), SENDERS * EACH);
     for ids in sent.values() {
-        assert!(
-            ids.is_sorted(),
-            "each sender's own messages keep their order"
-        );
+        assert!(ids.is_sorted(), "each sender's own messages keep their order");
         assert!(ids.iter().all(|id| mail.binary_search(&id.seq()).is_ok()));
     }
 }
@@ -138,10 +114,7 @@ fn b12_mail_that_arrives_as_the_turn_ends_needs_no_further_message() {
         let (first, second) = (random.u64(0..4), random.u64(0..4));
         world.live(async |runtime| {
             let busy = session(&runtime, "busy").await;
-            runtime
-                .send(Message::text(busy.main(), "go").urgent(true))
-                .await
-                .unwrap();
+            runtime.send(Message::text(busy.main(), "go").urgent(true)).await.unwrap();
             let send = async |after: u64, text: &str| {
                 pass(998 + after).await;
                 for _ in 0..after {

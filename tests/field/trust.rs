@@ -42,13 +42,8 @@ fn b149_no_text_closes_its_envelope() {
             let lead = session(&runtime, "lead").await;
             let line = hostile.replace('\n', " ");
             let person = Caller::human(&line).unwrap();
-            let message = Message::text(lead.main(), hostile)
-                .subject(hostile)
-                .summary(hostile);
-            runtime
-                .send_as(person, message.urgent(false))
-                .await
-                .unwrap();
+            let message = Message::text(lead.main(), hostile).subject(hostile).summary(hostile);
+            runtime.send_as(person, message.urgent(false)).await.unwrap();
             let spawn = Spawn::agent("worker").first_message(hostile).task_id(&line);
             runtime.spawn(lead.main(), spawn).await.unwrap();
             idle(&runtime, &lead).await;
@@ -58,25 +53,13 @@ fn b149_no_text_closes_its_envelope() {
                 .iter()
                 .flat_map(|text| parse_xml(text).expect("it parses as what it is").entries)
                 .collect();
-            assert_eq!(
-                entries.len(),
-                2,
-                "one envelope for each message, and no other element"
-            );
-            let of = |element: &str| {
-                entries
-                    .iter()
-                    .find(|entry| entry.element == element)
-                    .unwrap()
-            };
+            assert_eq!(entries.len(), 2, "one envelope for each message, and no other element");
+            let of = |element: &str| entries.iter().find(|entry| entry.element == element).unwrap();
             let (message, notice) = (of("message"), of("notice"));
             assert_eq!(message.body, hostile);
             assert_eq!(message.attribute("subject"), Some(hostile));
             assert_eq!(message.attribute("summary"), Some(hostile));
-            assert_eq!(
-                message.attribute("from"),
-                Some(format!("human:{line}").as_str())
-            );
+            assert_eq!(message.attribute("from"), Some(format!("human:{line}").as_str()));
             assert_eq!(message.attribute("origin"), Some("human"));
             assert_eq!(notice.attribute("task"), Some(line.as_str()));
             assert_eq!(notice.attribute("state"), Some("failed"));

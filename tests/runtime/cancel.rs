@@ -24,14 +24,8 @@ fn a_queued_worker_that_is_cancelled_never_starts() {
         });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        let first = runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
-        let second = runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
+        let first = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        let second = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
         pass(1_000).await;
         let answer = runtime.cancel(second.address(), cancel()).await.unwrap();
         assert_eq!(answer, Cancelled::Ended);
@@ -58,20 +52,13 @@ fn a_turn_that_ends_when_asked_is_ended_and_one_that_does_not_is_killed() {
         .agent("deaf", |host| host.agent(|_, _| std::future::pending()));
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        for (agent, expected, after) in [
-            ("polite", Cancelled::Ended, 1_000),
-            ("deaf", Cancelled::Killed, 5_000),
-        ] {
-            let worker = runtime
-                .spawn(lead.main(), Spawn::agent(agent))
-                .await
-                .unwrap();
+        for (agent, expected, after) in
+            [("polite", Cancelled::Ended, 1_000), ("deaf", Cancelled::Killed, 5_000)]
+        {
+            let worker = runtime.spawn(lead.main(), Spawn::agent(agent)).await.unwrap();
             pass(1_000).await;
             let begun = tokio::time::Instant::now();
-            assert_eq!(
-                runtime.cancel(worker.address(), cancel()).await.unwrap(),
-                expected
-            );
+            assert_eq!(runtime.cancel(worker.address(), cancel()).await.unwrap(), expected);
             assert_eq!(begun.elapsed().as_millis(), after);
             let outcome = runtime.wait(worker.address(), LONG).await.unwrap();
             assert_eq!(outcome.state(), "cancelled");
@@ -80,30 +67,21 @@ fn a_turn_that_ends_when_asked_is_ended_and_one_that_does_not_is_killed() {
         }
         idle(&runtime, &lead).await;
         let told = world.host.seen_by(&lead.main());
-        assert_eq!(
-            told.iter().map(|seen| seen.entries.len()).sum::<usize>(),
-            2,
-            "one notice each"
-        );
+        assert_eq!(told.iter().map(|seen| seen.entries.len()).sum::<usize>(), 2, "one notice each");
     });
 }
 
 #[test]
 fn an_answer_given_during_the_grace_counts() {
-    let world = World::default()
-        .agent("lead", |host| host.quick())
-        .agent("worker", |host| {
-            host.agent(|turn, _| async move {
-                turn.cancelled().await;
-                Ok(TurnReport::success("just finished"))
-            })
-        });
+    let world = World::default().agent("lead", |host| host.quick()).agent("worker", |host| {
+        host.agent(|turn, _| async move {
+            turn.cancelled().await;
+            Ok(TurnReport::success("just finished"))
+        })
+    });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        let worker = runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
         pass(1_000).await;
         let answer = runtime.cancel(worker.address(), cancel()).await.unwrap();
         assert!(matches!(answer, Cancelled::AlreadyEnded(state) if state.name() == "completed"));
@@ -132,10 +110,7 @@ fn a_turn_that_does_not_yield_is_abandoned_and_no_other_starts_until_it_returns(
         abort_grace: Duration::from_millis(50),
         ..reveille::Config::default()
     };
-    let tokio = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     tokio.block_on(async {
         let runtime = reveille::Runtime::builder(reveille::Store::in_memory())
             .config(config)
@@ -144,10 +119,7 @@ fn a_turn_that_does_not_yield_is_abandoned_and_no_other_starts_until_it_returns(
             .await
             .unwrap();
         let lead = session(&runtime, "absent").await;
-        let stuck = runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
+        let stuck = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
         while host.seen().is_empty() {
             tokio::task::yield_now().await;
         }
@@ -156,14 +128,8 @@ fn a_turn_that_does_not_yield_is_abandoned_and_no_other_starts_until_it_returns(
         assert_eq!(answer, Cancelled::Abandoned);
 
         // Its slot is free, and its own mail waits.
-        runtime
-            .send(Message::text(stuck.address().clone(), "next").urgent(true))
-            .await
-            .unwrap();
-        let other = runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(stuck.address().clone(), "next").urgent(true)).await.unwrap();
+        let other = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
         runtime.wait(other.address(), LONG).await.unwrap();
         assert_eq!(host.seen_by(stuck.address()).len(), 1);
 
@@ -189,23 +155,14 @@ fn mail_that_came_before_a_cancel_rides_along_and_wakes_nobody() {
     });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime
-            .send(Message::text(lead.main(), "hang"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "hang")).await.unwrap();
         pass(1_000).await;
-        runtime
-            .send(Message::text(lead.main(), "waits"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "waits")).await.unwrap();
         let answer = runtime.cancel(&lead.main(), cancel()).await.unwrap();
         assert_eq!(answer, Cancelled::Killed);
         pass(60_000).await;
         assert_eq!(world.host.seen().len(), 1, "nothing wakes it");
-        runtime
-            .send(Message::text(lead.main(), "new"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "new")).await.unwrap();
         idle(&runtime, &lead).await;
         assert_eq!(world.host.seen()[1].texts(), ["hang", "waits", "new"]);
     });
@@ -231,10 +188,7 @@ fn two_cancels_at_once_are_both_answered_and_told_once() {
         .agent("worker", |host| host.agent(|_, _| std::future::pending()));
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        let worker = runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
         pass(1_000).await;
         let (a, b) = tokio::join!(
             runtime.cancel(worker.address(), cancel()),

@@ -1,11 +1,6 @@
 //! Scenarios of the runtime, on a paused clock with a scripted host.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![allow(clippy::print_stderr)] // seeds are printed
 
 mod cancel;

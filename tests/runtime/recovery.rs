@@ -8,15 +8,15 @@ use reveille_tests::world::{World, idle, pass, session};
 const LONG: Duration = Duration::from_secs(3_600);
 
 fn busy_world() -> World {
-    World::default()
-        .set(|config| config.slots = 3)
-        .agent("lead", |host| host.quick())
-        .agent("worker", |host| {
+    World::default().set(|config| config.slots = 3).agent("lead", |host| host.quick()).agent(
+        "worker",
+        |host| {
             host.agent(|_, _| async {
                 pass(60_000).await;
                 Ok(TurnReport::success("done"))
             })
-        })
+        },
+    )
 }
 
 #[test]
@@ -26,12 +26,7 @@ fn running_tasks_are_interrupted_and_told_and_queued_ones_start() {
         let lead = session(&runtime, "lead").await;
         let mut workers = Vec::new();
         for _ in 0..5 {
-            workers.push(
-                runtime
-                    .spawn(lead.main(), Spawn::agent("worker"))
-                    .await
-                    .unwrap(),
-            );
+            workers.push(runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap());
         }
         pass(1_000).await;
         (lead, workers)
@@ -48,17 +43,8 @@ fn running_tasks_are_interrupted_and_told_and_queued_ones_start() {
     });
     let told = world.host.seen_by(&lead.main());
     let texts: Vec<_> = told.iter().flat_map(|seen| seen.texts()).collect();
-    assert_eq!(
-        texts
-            .iter()
-            .filter(|text| **text == "was interrupted.")
-            .count(),
-        3
-    );
-    assert_eq!(
-        texts.iter().filter(|text| **text == "completed.").count(),
-        2
-    );
+    assert_eq!(texts.iter().filter(|text| **text == "was interrupted.").count(), 3);
+    assert_eq!(texts.iter().filter(|text| **text == "completed.").count(), 2);
     assert_eq!(texts.len(), 5);
 }
 
@@ -74,15 +60,9 @@ fn an_injection_that_was_open_is_offered_again_before_newer_mail() {
     });
     let lead = world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime
-            .send(Message::text(lead.main(), "old"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "old")).await.unwrap();
         pass(1_000).await;
-        runtime
-            .send(Message::text(lead.main(), "newer"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "newer")).await.unwrap();
         lead
     });
     world.live(async |runtime| {
@@ -101,10 +81,7 @@ fn recovering_twice_changes_nothing() {
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
         for _ in 0..5 {
-            runtime
-                .spawn(lead.main(), Spawn::agent("worker"))
-                .await
-                .unwrap();
+            runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
         }
         pass(1_000).await;
     });
@@ -146,14 +123,8 @@ fn a_shutdown_lets_turns_end_and_starts_none() {
         });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        let first = runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
-        let second = runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
+        let first = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        let second = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
         pass(1_000).await;
         let (closed, refused, waited) = tokio::join!(
             runtime.shutdown(),
@@ -167,10 +138,7 @@ fn a_shutdown_lets_turns_end_and_starts_none() {
         assert_eq!(refused.unwrap_err().code().name, "shutting_down");
         assert!(waited.is_err(), "whoever waits is released");
         assert_eq!(world.host.seen_by(first.address()).len(), 1);
-        assert!(
-            world.host.seen_by(second.address()).is_empty(),
-            "it is still queued"
-        );
+        assert!(world.host.seen_by(second.address()).is_empty(), "it is still queued");
     });
 }
 
@@ -215,10 +183,7 @@ fn notices_do_not_wake_a_worker_that_was_interrupted() {
         .set(|config| config.slots = 1);
     let (lead, middle) = world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        let middle = runtime
-            .spawn(lead.main(), Spawn::agent("middle"))
-            .await
-            .unwrap();
+        let middle = runtime.spawn(lead.main(), Spawn::agent("middle")).await.unwrap();
         pass(5_000).await;
         (lead, middle)
     });
@@ -227,19 +192,12 @@ fn notices_do_not_wake_a_worker_that_was_interrupted() {
         pass(60_000).await;
         let views = runtime.actors(None, 10).await.unwrap();
         let ended = |name: &str| {
-            let view = views
-                .iter()
-                .find(|view| view.address.name().as_str() == name)
-                .unwrap();
+            let view = views.iter().find(|view| view.address.name().as_str() == name).unwrap();
             view.ended.unwrap().1
         };
         assert_eq!(ended("middle-1"), "interrupted");
         assert_eq!(ended("child-1"), "interrupted");
-        assert_eq!(
-            ended("child-2"),
-            "cancelled",
-            "what was queued below it never starts"
-        );
+        assert_eq!(ended("child-2"), "cancelled", "what was queued below it never starts");
         assert_eq!(world.host.seen_by(middle.address()).len(), 1);
     });
 }
@@ -247,12 +205,7 @@ fn notices_do_not_wake_a_worker_that_was_interrupted() {
 #[test]
 fn a_task_cut_by_a_shutdown_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let tokio = || {
-        tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .unwrap()
-    };
+    let tokio = || tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let host = reveille_tests::host::Host::default();
     let start = || {
         let config = reveille::Config {
@@ -267,10 +220,7 @@ fn a_task_cut_by_a_shutdown_says_so() {
     let worker = tokio().block_on(async {
         let runtime = start().start().await.unwrap();
         let lead = session(&runtime, "lead").await;
-        let worker = runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
         while host.seen_by(worker.address()).is_empty() {
             tokio::task::yield_now().await;
         }
@@ -279,17 +229,9 @@ fn a_task_cut_by_a_shutdown_says_so() {
     });
     tokio().block_on(async {
         let runtime = start().start().await.unwrap();
-        assert!(
-            runtime.recovered().interrupted.is_empty(),
-            "it was written at the shutdown"
-        );
+        assert!(runtime.recovered().interrupted.is_empty(), "it was written at the shutdown");
         let outcome = runtime.wait(&worker, LONG).await.unwrap();
-        assert_eq!(
-            outcome,
-            Outcome::Interrupted {
-                cause: Cause::Shutdown
-            }
-        );
+        assert_eq!(outcome, Outcome::Interrupted { cause: Cause::Shutdown });
         runtime.shutdown().await.unwrap();
     });
 }

@@ -37,28 +37,20 @@ fn forty_completions_in_a_burst_cost_one_turn() {
 fn a_worker_is_told_once_and_its_whole_result_is_read_by_run() {
     let result = "x".repeat(100_000);
     let whole = result.clone();
-    let world = World::default()
-        .agent("lead", |host| host.quick())
-        .agent("worker", move |host| {
-            host.agent(move |_, _| {
-                let result = result.clone();
-                async move { Ok(TurnReport::new(result).status(Status::Blocked)) }
-            })
-        });
+    let world = World::default().agent("lead", |host| host.quick()).agent("worker", move |host| {
+        host.agent(move |_, _| {
+            let result = result.clone();
+            async move { Ok(TurnReport::new(result).status(Status::Blocked)) }
+        })
+    });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        let worker = runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
         idle(&runtime, &lead).await;
         let told = world.host.seen_by(&lead.main());
         assert_eq!(told.len(), 1);
         assert_eq!(told[0].texts(), ["finished (status: blocked)."]);
-        assert_eq!(
-            told[0].entries[0].told,
-            Some((worker.run().unwrap(), "completed"))
-        );
+        assert_eq!(told[0].entries[0].told, Some((worker.run().unwrap(), "completed")));
         let outcome = runtime.outcome(worker.run().unwrap()).await.unwrap();
         assert!(matches!(outcome, Outcome::Completed { result, .. } if result == whole));
     });
@@ -66,34 +58,23 @@ fn a_worker_is_told_once_and_its_whole_result_is_read_by_run() {
 
 #[test]
 fn a_run_stays_open_while_it_has_live_workers_and_ends_when_nothing_could_continue_it() {
-    let world = World::default()
-        .agent("lead", |host| host.quick())
-        .agent("worker", |host| {
-            host.agent(|_, _| async {
-                pass(10_000).await;
-                Ok(TurnReport::success("done"))
-            })
-        });
+    let world = World::default().agent("lead", |host| host.quick()).agent("worker", |host| {
+        host.agent(|_, _| async {
+            pass(10_000).await;
+            Ok(TurnReport::success("done"))
+        })
+    });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime
-            .send(Message::text(lead.main(), "go"))
-            .await
-            .unwrap();
-        runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
+        runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
         pass(5_000).await;
         let view = runtime.actors(None, 1).await.unwrap().remove(0);
         assert!(view.run.is_some() && !view.in_turn);
         idle(&runtime, &lead).await;
     });
     let told = world.host.seen();
-    let lead: Vec<_> = told
-        .iter()
-        .filter(|seen| seen.actor.name().as_str() == "main")
-        .collect();
+    let lead: Vec<_> = told.iter().filter(|seen| seen.actor.name().as_str() == "main").collect();
     assert_eq!(lead.len(), 2);
     assert_eq!(lead[0].run, lead[1].run);
 }
@@ -107,14 +88,8 @@ fn finishing_cancels_what_is_going_on_below() {
         .agent("worker", |host| host.agent(|_, _| std::future::pending()));
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        let worker = runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
-        runtime
-            .send(Message::text(lead.main(), "finish"))
-            .await
-            .unwrap();
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        runtime.send(Message::text(lead.main(), "finish")).await.unwrap();
         let outcome = runtime.wait(worker.address(), LONG).await.unwrap();
         assert_eq!(outcome.state(), "cancelled");
     });
@@ -139,10 +114,7 @@ fn a_wait_inside_a_turn_collects_and_nothing_is_announced_as_well() {
         });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime
-            .send(Message::text(lead.main(), "go"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
         idle(&runtime, &lead).await;
         pass(60_000).await;
         assert_eq!(world.host.seen_by(&lead.main()).len(), 1);
@@ -174,10 +146,7 @@ fn a_wait_that_was_given_up_leaves_the_notice() {
         });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime
-            .send(Message::text(lead.main(), "go"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
         idle(&runtime, &lead).await;
         let told = world.host.seen_by(&lead.main());
         assert_eq!(told.last().unwrap().texts(), ["completed."]);
@@ -187,23 +156,15 @@ fn a_wait_that_was_given_up_leaves_the_notice() {
 
 #[test]
 fn a_wait_of_the_host_only_reads() {
-    let world = World::default()
-        .agent("lead", |host| host.quick())
-        .agent("worker", |host| host.quick());
+    let world =
+        World::default().agent("lead", |host| host.quick()).agent("worker", |host| host.quick());
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        let worker = runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
         let outcome = runtime.wait(worker.address(), LONG).await.unwrap();
         assert_eq!(outcome, runtime.wait(worker.address(), LONG).await.unwrap());
         idle(&runtime, &lead).await;
-        assert_eq!(
-            world.host.seen_by(&lead.main()).len(),
-            1,
-            "the lead is told all the same"
-        );
+        assert_eq!(world.host.seen_by(&lead.main()).len(), 1, "the lead is told all the same");
     });
 }
 
@@ -216,9 +177,7 @@ fn a_wait_on_oneself_or_in_a_circle_is_refused() {
                 let error = turn.wait(&own, LONG).await.unwrap_err();
                 assert_eq!(error.code().name, "would_deadlock");
                 let worker = turn.spawn(Spawn::agent("worker")).await?;
-                Ok(TurnReport::new(
-                    turn.wait(worker.address(), LONG).await?.state(),
-                ))
+                Ok(TurnReport::new(turn.wait(worker.address(), LONG).await?.state()))
             })
         })
         .agent("worker", |host| {
@@ -231,10 +190,7 @@ fn a_wait_on_oneself_or_in_a_circle_is_refused() {
         });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime
-            .send(Message::text(lead.main(), "go"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
         let outcome = runtime.wait(&lead.main(), LONG).await.unwrap();
         assert!(matches!(outcome, Outcome::Completed { result, .. } if result == "completed"));
     });
@@ -244,30 +200,26 @@ fn a_wait_on_oneself_or_in_a_circle_is_refused() {
 fn no_more_turns_of_an_agent_run_than_it_has_slots_and_a_waiting_parent_gives_its_slot_back() {
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (now, peak) = (Arc::clone(&running), Arc::clone(&most));
-    let world = World::default()
-        .set(|config| config.slots = 2)
-        .agent("worker", move |host| {
-            host.agent(move |turn, injection| {
-                let (now, peak) = (Arc::clone(&now), Arc::clone(&peak));
-                async move {
-                    let first = injection.entries[0].content.clone();
-                    let reveille::message::Content::Text(text) = first else {
-                        panic!("no text")
-                    };
-                    let depth: usize = text.body.parse()?;
-                    if depth > 0 {
-                        let next = Spawn::agent("worker").first_message((depth - 1).to_string());
-                        let child = turn.spawn(next).await?;
-                        turn.wait(child.address(), LONG).await?;
-                        return Ok(TurnReport::success("parent"));
-                    }
-                    peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                    pass(1_000).await;
-                    now.fetch_sub(1, Ordering::SeqCst);
-                    Ok(TurnReport::success("leaf"))
+    let world = World::default().set(|config| config.slots = 2).agent("worker", move |host| {
+        host.agent(move |turn, injection| {
+            let (now, peak) = (Arc::clone(&now), Arc::clone(&peak));
+            async move {
+                let first = injection.entries[0].content.clone();
+                let reveille::message::Content::Text(text) = first else { panic!("no text") };
+                let depth: usize = text.body.parse()?;
+                if depth > 0 {
+                    let next = Spawn::agent("worker").first_message((depth - 1).to_string());
+                    let child = turn.spawn(next).await?;
+                    turn.wait(child.address(), LONG).await?;
+                    return Ok(TurnReport::success("parent"));
                 }
-            })
-        });
+                peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                pass(1_000).await;
+                now.fetch_sub(1, Ordering::SeqCst);
+                Ok(TurnReport::success("leaf"))
+            }
+        })
+    });
     world.live(async |runtime| {
         let lead = session(&runtime, "absent").await;
         let mut workers = Vec::new();
@@ -305,25 +257,13 @@ fn a_spawn_beyond_a_budget_is_refused_by_name_and_leaves_nothing() {
     world.live(async |runtime| {
         let lead = session(&runtime, "absent").await;
         for _ in 0..2 {
-            runtime
-                .spawn(lead.main(), Spawn::agent("absent"))
-                .await
-                .unwrap();
+            runtime.spawn(lead.main(), Spawn::agent("absent")).await.unwrap();
         }
-        let error = runtime
-            .spawn(lead.main(), Spawn::agent("absent"))
-            .await
-            .unwrap_err();
-        assert!(
-            error.to_string().contains("spawns_per_minute: 3"),
-            "{error}"
-        );
+        let error = runtime.spawn(lead.main(), Spawn::agent("absent")).await.unwrap_err();
+        assert!(error.to_string().contains("spawns_per_minute: 3"), "{error}");
         assert_eq!(runtime.actors(None, 10).await.unwrap().len(), 3);
         pass(60_000).await;
-        runtime
-            .spawn(lead.main(), Spawn::agent("absent"))
-            .await
-            .unwrap();
+        runtime.spawn(lead.main(), Spawn::agent("absent")).await.unwrap();
     });
 }
 
@@ -339,22 +279,13 @@ fn after_its_end_a_turn_can_do_nothing_any_more() {
     });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime
-            .send(Message::text(lead.main(), "go"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
         idle(&runtime, &lead).await;
         let turn = kept.lock().take().unwrap();
         let sent = turn.send(Message::text(lead.main(), "late")).await;
         assert_eq!(sent, Err(OpError::StaleToken));
-        assert_eq!(
-            turn.spawn(Spawn::agent("lead")).await.unwrap_err(),
-            OpError::StaleToken
-        );
-        assert_eq!(
-            turn.wait(&lead.main(), LONG).await.unwrap_err(),
-            OpError::StaleToken
-        );
+        assert_eq!(turn.spawn(Spawn::agent("lead")).await.unwrap_err(), OpError::StaleToken);
+        assert_eq!(turn.wait(&lead.main(), LONG).await.unwrap_err(), OpError::StaleToken);
     });
 }
 
@@ -365,18 +296,10 @@ fn a_silent_cancel_of_the_last_child_does_not_strand_the_run_above_it() {
         .agent("worker", |host| host.agent(|_, _| std::future::pending()));
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        let worker = runtime
-            .spawn(lead.main(), Spawn::agent("worker"))
-            .await
-            .unwrap();
-        runtime
-            .send(Message::text(lead.main(), "go"))
-            .await
-            .unwrap();
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
         pass(5_000).await;
-        let cancel = reveille::Cancel::reason("quietly")
-            .grace(Duration::ZERO)
-            .silent();
+        let cancel = reveille::Cancel::reason("quietly").grace(Duration::ZERO).silent();
         runtime.cancel(worker.address(), cancel).await.unwrap();
         idle(&runtime, &lead).await;
     });
@@ -398,23 +321,15 @@ fn a_cancelled_parent_takes_its_workers_along_and_is_not_woken_by_them() {
         .agent("worker", |host| host.agent(|_, _| std::future::pending()));
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        let middle = runtime
-            .spawn(lead.main(), Spawn::agent("middle"))
-            .await
-            .unwrap();
+        let middle = runtime.spawn(lead.main(), Spawn::agent("middle")).await.unwrap();
         pass(5_000).await;
         let cancel = reveille::Cancel::reason("enough");
         runtime.cancel(middle.address(), cancel).await.unwrap();
         idle(&runtime, &lead).await;
         let views = runtime.actors(None, 100).await.unwrap();
-        let cancelled = views
-            .iter()
-            .filter(|view| view.ended.is_some_and(|(_, state)| state == "cancelled"));
-        assert_eq!(
-            cancelled.count(),
-            5,
-            "two that ran, two that were queued, and the parent"
-        );
+        let cancelled =
+            views.iter().filter(|view| view.ended.is_some_and(|(_, state)| state == "cancelled"));
+        assert_eq!(cancelled.count(), 5, "two that ran, two that were queued, and the parent");
         assert_eq!(world.host.seen_by(middle.address()).len(), 1);
     });
 }
@@ -448,21 +363,11 @@ fn waits_side_by_side_share_one_slot_and_return_what_they_waited_for() {
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
         let other = session(&runtime, "lead").await;
-        runtime
-            .send(Message::text(lead.main(), "go"))
-            .await
-            .unwrap();
-        runtime
-            .send(Message::text(other.main(), "go"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
+        runtime.send(Message::text(other.main(), "go")).await.unwrap();
         idle(&runtime, &lead).await;
         idle(&runtime, &other).await;
-        assert_eq!(
-            world.host.seen_by(&lead.main()).len(),
-            1,
-            "nothing is announced as well"
-        );
+        assert_eq!(world.host.seen_by(&lead.main()).len(), 1, "nothing is announced as well");
     });
 }
 
@@ -491,10 +396,7 @@ fn what_a_wait_collected_and_never_returned_is_announced() {
         });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime
-            .send(Message::text(lead.main(), "go"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "go")).await.unwrap();
         idle(&runtime, &lead).await;
         let told = world.host.seen_by(&lead.main());
         assert_eq!(told.len(), 2);
@@ -511,17 +413,11 @@ fn a_spawn_says_whether_it_starts_or_waits_and_behind_how_many() {
         let lead = session(&runtime, "absent").await;
         let mut admissions = Vec::new();
         for _ in 0..3 {
-            let worker = runtime
-                .spawn(lead.main(), Spawn::agent("worker"))
-                .await
-                .unwrap();
+            let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
             admissions.push(worker.admission());
             pass(10).await;
         }
         use reveille::Admission::{Admitted, Queued};
-        assert_eq!(
-            admissions,
-            [Admitted, Queued { position: 0 }, Queued { position: 1 }]
-        );
+        assert_eq!(admissions, [Admitted, Queued { position: 0 }, Queued { position: 1 }]);
     });
 }

@@ -13,10 +13,7 @@ fn forty_messages_in_a_burst_are_one_injection() {
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
         for text in texts(40) {
-            runtime
-                .send(Message::text(lead.main(), text))
-                .await
-                .unwrap();
+            runtime.send(Message::text(lead.main(), text)).await.unwrap();
         }
         idle(&runtime, &lead).await;
     });
@@ -48,25 +45,17 @@ fn urgent_mail_and_mail_of_people_go_at_once() {
         let lead = session(&runtime, "lead").await;
         runtime.send(Message::text(lead.main(), "a")).await.unwrap();
         let person = Caller::human("anna").unwrap();
-        runtime
-            .send_as(person.clone(), Message::text(lead.main(), "b"))
-            .await
-            .unwrap();
+        runtime.send_as(person.clone(), Message::text(lead.main(), "b")).await.unwrap();
         idle(&runtime, &lead).await;
         let patient = Message::text(lead.main(), "c").urgent(false);
         runtime.send_as(person, patient).await.unwrap();
         idle(&runtime, &lead).await;
-        runtime
-            .send(Message::text(lead.main(), "d").urgent(true))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "d").urgent(true)).await.unwrap();
         idle(&runtime, &lead).await;
     });
     let seen = world.host.seen();
-    let waited: Vec<_> = seen
-        .iter()
-        .map(|seen| seen.at.since(seen.entries[0].sent).as_millis())
-        .collect();
+    let waited: Vec<_> =
+        seen.iter().map(|seen| seen.at.since(seen.entries[0].sent).as_millis()).collect();
     assert_eq!(seen[0].texts(), ["a", "b"]);
     assert_eq!(waited, [0, 200, 0]);
 }
@@ -81,16 +70,10 @@ fn mail_during_a_turn_waits_and_goes_as_one_injection_when_it_ends() {
     });
     world.live(async |runtime| {
         let lead = session(&runtime, "lead").await;
-        runtime
-            .send(Message::text(lead.main(), "first"))
-            .await
-            .unwrap();
+        runtime.send(Message::text(lead.main(), "first")).await.unwrap();
         pass(1_000).await;
         for text in texts(10) {
-            runtime
-                .send(Message::text(lead.main(), text))
-                .await
-                .unwrap();
+            runtime.send(Message::text(lead.main(), text)).await.unwrap();
             pass(100).await;
         }
         idle(&runtime, &lead).await;
@@ -98,15 +81,8 @@ fn mail_during_a_turn_waits_and_goes_as_one_injection_when_it_ends() {
     let seen = world.host.seen();
     assert_eq!(seen.len(), 2);
     assert_eq!(seen[1].texts(), texts(10));
-    assert_eq!(
-        seen[1].at.since(seen[0].at).as_millis(),
-        5_000,
-        "what waited long goes at once"
-    );
-    assert_eq!(
-        seen[0].run, seen[1].run,
-        "mail that waits keeps the run open"
-    );
+    assert_eq!(seen[1].at.since(seen[0].at).as_millis(), 5_000, "what waited long goes at once");
+    assert_eq!(seen[0].run, seen[1].run, "mail that waits keeps the run open");
 }
 
 #[test]
@@ -128,29 +104,17 @@ fn mail_for_an_agent_that_nobody_registered_waits_until_somebody_does() {
 fn one_message_to_several_is_in_every_mailbox_once_or_in_none() {
     let world = World::default().agent("lead", |host| host.quick());
     world.live(async |runtime| {
-        let (a, b) = (
-            session(&runtime, "lead").await,
-            session(&runtime, "lead").await,
-        );
-        let both = Message::text(a.main(), "to both")
-            .and_to(b.main())
-            .and_to(a.main());
+        let (a, b) = (session(&runtime, "lead").await, session(&runtime, "lead").await);
+        let both = Message::text(a.main(), "to both").and_to(b.main()).and_to(a.main());
         let id = runtime.send(both).await.unwrap();
         idle(&runtime, &a).await;
         idle(&runtime, &b).await;
-        let ids: Vec<_> = world
-            .host
-            .seen()
-            .iter()
-            .map(|seen| seen.entries[0].id)
-            .collect();
+        let ids: Vec<_> = world.host.seen().iter().map(|seen| seen.entries[0].id).collect();
         assert_eq!(ids, [id, id]);
 
         let nobody = reveille::Address::new(a.id(), "nobody".parse().unwrap());
-        let error = runtime
-            .send(Message::text(a.main(), "x").and_to(nobody.clone()))
-            .await
-            .unwrap_err();
+        let error =
+            runtime.send(Message::text(a.main(), "x").and_to(nobody.clone())).await.unwrap_err();
         assert_eq!(error.code().name, "unknown_recipient");
         assert!(error.to_string().contains(&nobody.to_string()));
         pass(10_000).await;
@@ -164,22 +128,11 @@ fn a_full_mailbox_refuses_with_its_limit_and_takes_nothing() {
     world.live(async |runtime| {
         let lead = session(&runtime, "absent").await;
         for text in texts(3) {
-            runtime
-                .send(Message::text(lead.main(), text))
-                .await
-                .unwrap();
+            runtime.send(Message::text(lead.main(), text)).await.unwrap();
         }
-        let error = runtime
-            .send(Message::text(lead.main(), "one more"))
-            .await
-            .unwrap_err();
+        let error = runtime.send(Message::text(lead.main(), "one more")).await.unwrap_err();
         assert_eq!(error.code().name, "mailbox_full");
-        assert!(
-            error
-                .to_string()
-                .contains("4 messages with this message, at most 3"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("4 messages with this message, at most 3"), "{error}");
         let view = runtime.actors(None, 10).await.unwrap().remove(0);
         assert_eq!(view.pending, 3);
     });

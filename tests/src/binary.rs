@@ -12,14 +12,7 @@ pub fn reveille() -> &'static Path {
         let tests = std::env::current_exe().unwrap();
         let profile = tests.ancestors().nth(2).unwrap();
         let mut build = Command::new(env!("CARGO"));
-        build.args([
-            "build",
-            "--quiet",
-            "--package",
-            "reveille-cli",
-            "--bin",
-            "reveille",
-        ]);
+        build.args(["build", "--quiet", "--package", "reveille-cli", "--bin", "reveille"]);
         if profile.ends_with("release") {
             build.arg("--release");
         }
@@ -33,10 +26,7 @@ pub fn reveille() -> &'static Path {
 /// A command of the binary, with nothing on standard input.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(reveille());
-    command
-        .args(args)
-        .stdin(Stdio::null())
-        .env_remove("REVEILLE_DATA");
+    command.args(args).stdin(Stdio::null()).env_remove("REVEILLE_DATA");
     command
 }
 

@@ -56,12 +56,7 @@ impl Seen {
                     (ending.to_owned(), Some((notice.run, notice.state.name())))
                 }
             };
-            SeenEntry {
-                id: entry.id,
-                sent: entry.sent,
-                text,
-                told,
-            }
+            SeenEntry { id: entry.id, sent: entry.sent, text, told }
         });
         Self {
             actor: injection.actor.clone(),
@@ -76,10 +71,7 @@ impl Seen {
 
     /// The texts of its messages.
     pub fn texts(&self) -> Vec<&str> {
-        self.entries
-            .iter()
-            .map(|entry| entry.text.as_str())
-            .collect()
+        self.entries.iter().map(|entry| entry.text.as_str()).collect()
     }
 }
 
@@ -114,13 +106,7 @@ impl Host {
         let log = Arc::clone(&self.log);
         AgentSpec::new(move |_: NewAgent| {
             let (log, behaviour) = (Arc::clone(&log), Arc::clone(&behaviour));
-            async move {
-                Ok::<_, Infallible>(Scripted {
-                    log,
-                    behaviour,
-                    presence,
-                })
-            }
+            async move { Ok::<_, Infallible>(Scripted { log, behaviour, presence }) }
         })
     }
 
@@ -136,10 +122,7 @@ impl Host {
 
     /// The injections of one actor.
     pub fn seen_by(&self, actor: &Address) -> Vec<Seen> {
-        self.seen()
-            .into_iter()
-            .filter(|seen| seen.actor == *actor)
-            .collect()
+        self.seen().into_iter().filter(|seen| seen.actor == *actor).collect()
     }
 }
 

@@ -13,10 +13,7 @@ pub fn has(program: &str) -> bool {
     if found.is_ok() {
         return true;
     }
-    assert!(
-        std::env::var_os("REVEILLE_REQUIRE_ALL").is_none(),
-        "skipped: no {program}"
-    );
+    assert!(std::env::var_os("REVEILLE_REQUIRE_ALL").is_none(), "skipped: no {program}");
     eprintln!("skipped: no {program}");
     false
 }

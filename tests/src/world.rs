@@ -28,16 +28,8 @@ pub struct World {
 
 impl Default for World {
     fn default() -> Self {
-        let config = Config {
-            jitter_seed: Some(1),
-            ..Config::default()
-        };
-        Self {
-            store: Store::in_memory(),
-            host: Host::default(),
-            config,
-            agents: Vec::new(),
-        }
+        let config = Config { jitter_seed: Some(1), ..Config::default() };
+        Self { store: Store::in_memory(), host: Host::default(), config, agents: Vec::new() }
     }
 }
 
@@ -74,10 +66,7 @@ impl World {
             let store = self.store.clone();
             let at = store.look(|state| state.at()).await.unwrap();
             let clock = Clock::virtual_from(at.max(START));
-            let config = Config {
-                clock: Some(Arc::new(clock)),
-                ..self.config.clone()
-            };
+            let config = Config { clock: Some(Arc::new(clock)), ..self.config.clone() };
             let mut builder = Runtime::builder(store).config(config);
             for (name, spec) in &self.agents {
                 builder = builder.agent(name, spec.clone());
@@ -91,18 +80,12 @@ impl World {
 
 /// A session whose main actor runs this agent.
 pub async fn session(runtime: &Runtime, agent: &str) -> Session {
-    runtime
-        .create_session(SessionSpec::new(agent).agent(agent))
-        .await
-        .unwrap()
+    runtime.create_session(SessionSpec::new(agent).agent(agent)).await.unwrap()
 }
 
 /// Waits until nothing is going on in a session.
 pub async fn idle(runtime: &Runtime, session: &Session) {
-    runtime
-        .wait_idle(session.id(), Duration::from_secs(36_000))
-        .await
-        .unwrap();
+    runtime.wait_idle(session.id(), Duration::from_secs(36_000)).await.unwrap();
 }
 
 /// Lets virtual time pass.

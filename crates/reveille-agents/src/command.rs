@@ -39,12 +39,7 @@ impl Command {
     /// A program and its arguments. A name without a slash is looked for in `PATH`.
     pub fn new(argv: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         let argv = argv.into_iter().map(Into::into).collect();
-        Self {
-            argv,
-            cwd: None,
-            env: Vec::new(),
-            ledger: None,
-        }
+        Self { argv, cwd: None, env: Vec::new(), ledger: None }
     }
 
     /// Where it runs; by default where the host does.
@@ -79,16 +74,11 @@ impl Command {
 
     fn start(&self, turn: &Turn) -> Result<(Child, Option<Entry>, Group), TurnError> {
         let did_not_start = |what: String| {
-            let program = self
-                .argv
-                .first()
-                .map_or_else(Default::default, |p| p.to_string_lossy());
+            let program = self.argv.first().map_or_else(Default::default, |p| p.to_string_lossy());
             TurnError::permanent(format!("{program}: {what}")).class(FailureClass::DidNotStart)
         };
-        let (program, arguments) = self
-            .argv
-            .split_first()
-            .ok_or_else(|| did_not_start("no program is named".into()))?;
+        let (program, arguments) =
+            self.argv.split_first().ok_or_else(|| did_not_start("no program is named".into()))?;
         let mut command = tokio::process::Command::new(program);
         command
             .args(arguments)
@@ -104,12 +94,8 @@ impl Command {
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
         }
-        let child = command
-            .spawn()
-            .map_err(|error| did_not_start(error.to_string()))?;
-        let pid = child
-            .id()
-            .ok_or_else(|| did_not_start("it has no process id".into()))?;
+        let child = command.spawn().map_err(|error| did_not_start(error.to_string()))?;
+        let pid = child.id().ok_or_else(|| did_not_start("it has no process id".into()))?;
         let group =
             Group::of(pid).ok_or_else(|| did_not_start("its process id is impossible".into()))?;
         let note = |ledger: &Ledger| ledger.note(pid, &turn.run().to_string());
@@ -211,10 +197,6 @@ fn answer(
         (None, None) => FailureClass::Permanent,
     };
     let log = tail.text(ERROR_BYTES - 64);
-    let error = if log.is_empty() {
-        status.to_string()
-    } else {
-        format!("{status}\n{log}")
-    };
+    let error = if log.is_empty() { status.to_string() } else { format!("{status}\n{log}") };
     Err(TurnError::permanent(error).class(class))
 }

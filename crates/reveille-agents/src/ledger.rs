@@ -111,17 +111,12 @@ fn is_noted(pid: u32, started: u64, run: &str) -> bool {
 fn runs(pid: u32, run: &str) -> bool {
     let environment = fs::read(Path::new("/proc").join(pid.to_string()).join("environ"));
     let wanted = format!("REVEILLE_RUN={run}");
-    environment.is_ok_and(|all| {
-        all.split(|byte| *byte == 0)
-            .any(|one| one == wanted.as_bytes())
-    })
+    environment.is_ok_and(|all| all.split(|byte| *byte == 0).any(|one| one == wanted.as_bytes()))
 }
 
 fn processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect()
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 fn stat(pid: u32) -> Option<Stat> {
@@ -130,10 +125,7 @@ fn stat(pid: u32) -> Option<Stat> {
     // The second field is the program's name in brackets and may hold anything, brackets too.
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
-    Some(Stat {
-        group: fields.get(2)?.parse().ok()?,
-        started: fields.get(19)?.parse().ok()?,
-    })
+    Some(Stat { group: fields.get(2)?.parse().ok()?, started: fields.get(19)?.parse().ok()? })
 }
 
 /// Names this start of the machine.
@@ -186,10 +178,7 @@ mod tests {
         let pid = child.id();
         std::mem::forget(ledger.note(pid, RUN).unwrap());
         child.wait().unwrap();
-        assert!(
-            !is_noted(pid, 0, "run_other"),
-            "another run's processes are not ours"
-        );
+        assert!(!is_noted(pid, 0, "run_other"), "another run's processes are not ours");
         assert_eq!(ledger.sweep().unwrap(), 1);
     }
 

@@ -31,8 +31,7 @@ impl Head {
             let read = chunk.get(..count).unwrap_or(&[]);
             self.total += count as u64;
             let room = (RESULT_BYTES - NOTE_BYTES).saturating_sub(self.bytes.len());
-            self.bytes
-                .extend_from_slice(read.get(..count.min(room)).unwrap_or(&[]));
+            self.bytes.extend_from_slice(read.get(..count.min(room)).unwrap_or(&[]));
             if read.contains(&b'\n') {
                 line();
             }
@@ -100,23 +99,18 @@ mod tests {
         for byte in [b'x', 0xff] {
             let text = head(&vec![byte; 3 * RESULT_BYTES]).await;
             assert!(text.len() <= RESULT_BYTES);
-            assert!(text.ends_with(&format!(
-                "[cut here: the output had {} bytes]",
-                3 * RESULT_BYTES
-            )));
+            assert!(
+                text.ends_with(&format!("[cut here: the output had {} bytes]", 3 * RESULT_BYTES))
+            );
         }
     }
 
     #[tokio::test]
     async fn every_line_is_told_and_text_without_lines_is_not() {
         let lines = Cell::new(0);
-        Head::default()
-            .read(&b"no end"[..], || lines.set(lines.get() + 1))
-            .await;
+        Head::default().read(&b"no end"[..], || lines.set(lines.get() + 1)).await;
         assert_eq!(lines.get(), 0);
-        Head::default()
-            .read(&b"one\n"[..], || lines.set(lines.get() + 1))
-            .await;
+        Head::default().read(&b"one\n"[..], || lines.set(lines.get() + 1)).await;
         assert_eq!(lines.get(), 1);
     }
 

@@ -29,11 +29,7 @@ pub struct Reported<'a> {
 /// ```
 #[must_use]
 pub fn read(output: &str) -> Reported<'_> {
-    let mut reported = Reported {
-        status: Status::Unreported,
-        summary: None,
-        result: output,
-    };
+    let mut reported = Reported { status: Status::Unreported, summary: None, result: output };
     let mut rest = output;
     while !rest.is_empty() {
         let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
@@ -61,10 +57,7 @@ mod tests {
     fn an_output_without_a_report_is_the_result_whole() {
         for output in ["", "\n\nhello\n", "hello\n**Status**: success\n"] {
             let reported = read(output);
-            assert_eq!(
-                (reported.status, reported.result),
-                (Status::Unreported, output)
-            );
+            assert_eq!((reported.status, reported.result), (Status::Unreported, output));
         }
     }
 

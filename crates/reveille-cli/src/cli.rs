@@ -46,11 +46,8 @@ impl Data {
         if let Some(data) = &self.data {
             return Ok(data.clone());
         }
-        let var = |name| {
-            std::env::var_os(name)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
+        let var =
+            |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         var("XDG_DATA_HOME")
             .or_else(|| var("HOME").map(|home| home.join(".local/share")))
             .map(|base| base.join("reveille"))
@@ -66,6 +63,9 @@ pub(crate) struct DemoArgs {
     /// Keep the store (DIR/data) and the journals of the processes.
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+    /// Append every record of every commit to this file, as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -75,6 +75,9 @@ pub(crate) struct UpArgs {
     pub(crate) crew: PathBuf,
     #[command(flatten)]
     pub(crate) data: Data,
+    /// Append every record of every commit to this file, as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
     /// End when nothing is going on any more.
     #[arg(long)]
     pub(crate) until_idle: bool,

@@ -112,9 +112,7 @@ pub(crate) struct Worker {
 impl Worker {
     /// What it is known by: its key, or its place in the list, from 1.
     pub(crate) fn key(&self, place: usize) -> String {
-        self.key
-            .clone()
-            .unwrap_or_else(|| format!("worker-{place}"))
+        self.key.clone().unwrap_or_else(|| format!("worker-{place}"))
     }
 }
 
@@ -138,14 +136,11 @@ impl Crew {
                 return Err(format!("agents.{name}.command names no program"));
             }
             if agent.stall_after == Some(Duration::ZERO) {
-                return Err(format!(
-                    "agents.{name}.stall_after is 0s, allowed is at least 1ms"
-                ));
+                return Err(format!("agents.{name}.stall_after is 0s, allowed is at least 1ms"));
             }
         }
         for (name, session) in &self.sessions {
-            self.check_workers(session)
-                .map_err(|error| format!("sessions.{name}: {error}"))?;
+            self.check_workers(session).map_err(|error| format!("sessions.{name}: {error}"))?;
             let workers = session.workers.iter().map(|worker| &worker.agent);
             for agent in workers.chain([&session.agent]) {
                 if !self.agents.contains_key(agent) {
@@ -160,29 +155,19 @@ impl Crew {
 
     /// Everything that would make a declaration fail half-way.
     fn check_workers(&self, session: &Session) -> Result<(), String> {
-        let first = session
-            .first
-            .iter()
-            .map(|first| ("first".to_owned(), first));
+        let first = session.first.iter().map(|first| ("first".to_owned(), first));
         let firsts = session.workers.iter().zip(1..).map(|(worker, place)| {
-            (
-                format!("the first message of {}", worker.key(place)),
-                &worker.first,
-            )
+            (format!("the first message of {}", worker.key(place)), &worker.first)
         });
         for (what, first) in first.chain(firsts) {
-            Text::new(first)
-                .check()
-                .map_err(|error| format!("{what}: {error}"))?;
+            Text::new(first).check().map_err(|error| format!("{what}: {error}"))?;
         }
         let mut keys = HashSet::new();
         for (worker, place) in session.workers.iter().zip(1..) {
             let key = worker.key(place);
             label("key", &key).map_err(|error| error.to_string())?;
             let task_id = worker.task_id.as_deref();
-            task_id
-                .map_or(Ok(()), |id| label("task_id", id))
-                .map_err(|error| error.to_string())?;
+            task_id.map_or(Ok(()), |id| label("task_id", id)).map_err(|error| error.to_string())?;
             if !keys.insert(key.clone()) {
                 return Err(format!("two workers have the key {key:?}"));
             }
@@ -204,12 +189,7 @@ impl Crew {
     /// The runtime's settings for this crew.
     pub(crate) fn config(&self) -> Config {
         let mut config = Config::default();
-        let Limits {
-            slots,
-            children,
-            tree,
-            spawns_per_minute,
-        } = self.limits;
+        let Limits { slots, children, tree, spawns_per_minute } = self.limits;
         config.slots = slots.unwrap_or(SLOTS);
         let budgets = &mut config.limits.budgets;
         budgets.children = children.unwrap_or(budgets.children);
@@ -228,20 +208,13 @@ impl Crew {
                 *program = folder.join(&*program).into();
             }
             let mut command = Command::new(argv).ledger(ledger.clone());
-            command = command.cwd(
-                agent
-                    .cwd
-                    .as_ref()
-                    .map_or_else(|| folder.into(), |cwd| folder.join(cwd)),
-            );
+            command = command
+                .cwd(agent.cwd.as_ref().map_or_else(|| folder.into(), |cwd| folder.join(cwd)));
             for (variable, value) in &agent.env {
                 command = command.env(variable, value);
             }
             let spec = command.spec();
-            let spec = agent
-                .stall_after
-                .into_iter()
-                .fold(spec, AgentSpec::stall_after);
+            let spec = agent.stall_after.into_iter().fold(spec, AgentSpec::stall_after);
             (name.clone(), spec)
         };
         self.agents.iter().map(spec).collect()
@@ -262,16 +235,10 @@ mod tests {
         let agent = "[agents.a]\ncommand = [\"true\"]\n";
         for (text, named) in [
             (String::new(), "[sessions.NAME]"),
-            (
-                format!("{agent}[sessions.lead]\nagent = \"b\"\n"),
-                "uses agent \"b\"",
-            ),
+            (format!("{agent}[sessions.lead]\nagent = \"b\"\n"), "uses agent \"b\""),
             (format!("{agent}colour = 3\n"), "colour"),
             (format!("{agent}busy = \"steer\"\n"), "steer"),
-            (
-                format!("{agent}stall_after = \"0s\"\n[sessions.s]\nagent = \"a\"\n"),
-                "at least 1ms",
-            ),
+            (format!("{agent}stall_after = \"0s\"\n[sessions.s]\nagent = \"a\"\n"), "at least 1ms"),
             (
                 format!(
                     "{agent}[sessions.s]\nagent = \"a\"\n\
@@ -287,10 +254,7 @@ mod tests {
                 ),
                 "1 workers, but limits.children is 0",
             ),
-            (
-                "[agents.A]\ncommand = [\"x\"]\n[sessions.s]\nagent = \"A\"\n".into(),
-                "agent name",
-            ),
+            ("[agents.A]\ncommand = [\"x\"]\n[sessions.s]\nagent = \"A\"\n".into(), "agent name"),
         ] {
             let error = read(&text).unwrap_err();
             assert!(error.contains(named), "{text}\n{error}");

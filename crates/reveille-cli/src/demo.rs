@@ -40,11 +40,8 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> anyhow::Result<ExitCode> {
         None => temporary.path().to_owned(),
     };
     let plan = Plan::write(&files, &dir)?;
-    let stage = Stage {
-        journals: Journals::in_folder(&dir),
-        dir,
-        plan,
-    };
+    let history = args.history.clone();
+    let stage = Stage { journals: Journals::in_folder(&dir), dir, plan, history };
     let bar = bar(stage.plan.workers());
     let killed = stage.play(&bar)?;
     bar.finish_and_clear();
@@ -68,6 +65,7 @@ pub(crate) struct Stage {
     dir: PathBuf,
     plan: Plan,
     journals: Journals,
+    history: Option<PathBuf>,
 }
 
 impl Stage {
@@ -95,13 +93,12 @@ impl Stage {
     /// Starts the process that hosts the crew; the first one also cancels a worker.
     fn host(&self, cancels: bool) -> anyhow::Result<Host> {
         let mut up = Command::new(std::env::current_exe()?);
-        up.arg("up")
-            .arg(&self.plan.crew)
-            .arg("--data")
-            .arg(self.data())
-            .arg("--until-idle");
+        up.arg("up").arg(&self.plan.crew).arg("--data").arg(self.data()).arg("--until-idle");
         if cancels {
             up.args(["--cancel", plan::CANCELLED]);
+        }
+        if let Some(history) = &self.history {
+            up.arg("--history").arg(history);
         }
         up.stdin(Stdio::null()).stdout(Stdio::null());
         Ok(Host(up.spawn().context("the host of the crew")?))

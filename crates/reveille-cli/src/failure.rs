@@ -19,17 +19,9 @@ impl std::fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
-const INVALID: Code = Code {
-    name: "invalid",
-    http: 422,
-    exit: 2,
-};
+const INVALID: Code = Code { name: "invalid", http: 422, exit: 2 };
 /// Anything that has no name of its own.
-const FAILED: Code = Code {
-    name: "failed",
-    http: 500,
-    exit: 1,
-};
+const FAILED: Code = Code { name: "failed", http: 500, exit: 1 };
 
 /// Reports an error and gives the exit code.
 pub(crate) fn report(error: &anyhow::Error, json: bool) -> ExitCode {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use reveille::{ActorView, Options, Runtime, Session, SessionSpec, Spawn};
+use reveille::{ActorView, Observer, Options, Runtime, Session, SessionSpec, Spawn};
 use reveille_agents::ledger::Ledger;
 
 use crate::crew::{self, Crew};
@@ -17,25 +17,28 @@ pub(crate) struct Hosted {
 
 impl Hosted {
     /// Opens the data folder and recovers.
-    pub(crate) async fn start(crew: &Crew, folder: &Path, data: &Path) -> anyhow::Result<Self> {
+    pub(crate) async fn start(
+        crew: &Crew,
+        folder: &Path,
+        data: &Path,
+        history: Option<Observer>,
+    ) -> anyhow::Result<Self> {
         let store = Options::default().open(data)?;
         let ledger = Ledger::open(data.join("processes")).context("the notes of processes")?;
-        let left = ledger
-            .sweep()
-            .context("the processes that were left over")?;
+        let left = ledger.sweep().context("the processes that were left over")?;
         if left > 0 {
             out::note(format_args!(
                 "{left} processes were left over from an earlier start: killed"
             ));
         }
         let mut builder = Runtime::builder(store).config(crew.config());
+        if let Some(history) = history {
+            builder = builder.observe(history);
+        }
         for (name, spec) in crew.specs(folder, &ledger) {
             builder = builder.agent(name, spec);
         }
-        let hosted = Self {
-            runtime: builder.start().await?,
-            sessions: Vec::new(),
-        };
+        let hosted = Self { runtime: builder.start().await?, sessions: Vec::new() };
         hosted.tell_recovered();
         Ok(hosted)
     }
@@ -43,9 +46,7 @@ impl Hosted {
     /// Declares the crew: what is there already is left alone.
     pub(crate) async fn declare_all(&mut self, crew: &Crew) -> anyhow::Result<()> {
         for (name, session) in &crew.sessions {
-            self.declare(name, session)
-                .await
-                .with_context(|| format!("session {name}"))?;
+            self.declare(name, session).await.with_context(|| format!("session {name}"))?;
         }
         Ok(())
     }
@@ -62,12 +63,7 @@ impl Hosted {
 
     /// Makes the session, with its first message, and its workers, each once.
     async fn declare(&mut self, name: &str, declared: &crew::Session) -> anyhow::Result<()> {
-        let known = self
-            .runtime
-            .sessions()
-            .await?
-            .into_iter()
-            .find(|known| known.name() == name);
+        let known = self.runtime.sessions().await?.into_iter().find(|known| known.name() == name);
         let session = match known {
             Some(known) => known,
             None => {
@@ -80,9 +76,7 @@ impl Hosted {
         };
         for (place, worker) in (1..).zip(&declared.workers) {
             let key = worker.key(place);
-            let mut spawn = Spawn::agent(&worker.agent)
-                .first_message(&worker.first)
-                .key(&key);
+            let mut spawn = Spawn::agent(&worker.agent).first_message(&worker.first).key(&key);
             if let Some(task) = &worker.task_id {
                 spawn = spawn.task_id(task);
             }

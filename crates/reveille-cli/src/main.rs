@@ -7,6 +7,7 @@ mod cli;
 mod crew;
 mod demo;
 mod failure;
+mod history;
 mod host;
 mod out;
 mod up;
@@ -22,10 +23,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_env("REVEILLE_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let done = match cli.verb {
         Verb::Demo(args) => demo::run(&args, cli.json),
         Verb::Up(args) => up::run(&args, cli.json),

@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::UpArgs;
 use crate::crew::Crew;
+use crate::history;
 use crate::host::Hosted;
 use crate::out;
 
@@ -27,13 +28,12 @@ pub(crate) fn run(args: &UpArgs, json: bool) -> anyhow::Result<ExitCode> {
     let crew = Crew::read(&args.crew)?;
     let data = args.data.folder()?;
     let folder = crew_folder(&args.crew)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let history = args.history.as_deref().map(history::observer).transpose()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut interrupts = Interrupts::new()?;
         let mut hosted = tokio::select! {
-            hosted = Hosted::start(&crew, &folder, &data) => hosted?,
+            hosted = Hosted::start(&crew, &folder, &data, history) => hosted?,
             () = interrupts.next() => return Ok(ExitCode::from(FORCED)),
         };
         let runtime = hosted.runtime.clone();
@@ -60,10 +60,7 @@ fn crew_folder(crew: &Path) -> anyhow::Result<PathBuf> {
 
 /// Declares the crew and tells what ends. Ends when nothing is going on, if that was asked for.
 async fn serve(hosted: &mut Hosted, crew: &Crew, args: &UpArgs, json: bool) -> anyhow::Result<()> {
-    let mut teller = Teller {
-        json,
-        told: HashMap::new(),
-    };
+    let mut teller = Teller { json, told: HashMap::new() };
     teller.pass_over(hosted).await?;
     hosted.declare_all(crew).await?;
     let hosted = &*hosted;
@@ -79,10 +76,7 @@ async fn serve(hosted: &mut Hosted, crew: &Crew, args: &UpArgs, json: bool) -> a
             return std::future::pending().await;
         }
         for session in &hosted.sessions {
-            hosted
-                .runtime
-                .wait_idle(session.id(), Duration::MAX)
-                .await?;
+            hosted.runtime.wait_idle(session.id(), Duration::MAX).await?;
         }
         Ok(())
     };
@@ -100,9 +94,7 @@ async fn serve(hosted: &mut Hosted, crew: &Crew, args: &UpArgs, json: bool) -> a
 async fn cancel(hosted: &Hosted, key: &str) -> anyhow::Result<()> {
     let worker = loop {
         let actors = hosted.actors().await?;
-        let worker = actors
-            .into_iter()
-            .find(|view| view.key.as_deref() == Some(key));
+        let worker = actors.into_iter().find(|view| view.key.as_deref() == Some(key));
         let worker = worker.with_context(|| format!("there is no worker with the key {key}"))?;
         if worker.in_turn || worker.run.is_none() {
             break worker;
@@ -129,8 +121,7 @@ impl Teller {
         let interrupted = hosted.runtime.recovered().interrupted.clone();
         let earlier = hosted.actors().await?.into_iter();
         let told = earlier.filter(|view| !interrupted.contains(&view.address));
-        self.told
-            .extend(told.filter_map(|view| Some((view.address, view.ended?.0))));
+        self.told.extend(told.filter_map(|view| Some((view.address, view.ended?.0))));
         Ok(())
     }
 

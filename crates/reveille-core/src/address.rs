@@ -31,11 +31,7 @@ fn check(field: &'static str, name: &str, limit: usize) -> Result<Box<str>, OpEr
     if fits {
         Ok(name.into())
     } else {
-        Err(OpError::invalid(
-            field,
-            name,
-            format!("[a-z0-9][a-z0-9-]{{0,{}}}", limit - 1),
-        ))
+        Err(OpError::invalid(field, name, format!("[a-z0-9][a-z0-9-]{{0,{}}}", limit - 1)))
     }
 }
 
@@ -147,10 +143,7 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, OpError> {
         let form = || OpError::invalid("address", text, "<session id>/<actor name>");
         let (session, name) = text.split_once('/').ok_or_else(form)?;
-        Ok(Self {
-            session: session.parse().map_err(|_| form())?,
-            name: ActorName::new(name)?,
-        })
+        Ok(Self { session: session.parse().map_err(|_| form())?, name: ActorName::new(name)? })
     }
 }
 
@@ -167,9 +160,7 @@ impl Serialize for Address {
 impl<'de> Deserialize<'de> for Address {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {
-            String::deserialize(deserializer)?
-                .parse()
-                .map_err(de::Error::custom)
+            String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
         } else {
             let (session, name) = Deserialize::deserialize(deserializer)?;
             Ok(Self { session, name })
@@ -183,23 +174,9 @@ mod tests {
 
     #[test]
     fn names_outside_the_alphabet_or_the_length_are_refused_with_the_rule() {
-        for bad in [
-            "",
-            "-a",
-            "A",
-            "a/b",
-            "a.b",
-            "..",
-            "é",
-            "a b",
-            "a\n",
-            &"a".repeat(65),
-        ] {
+        for bad in ["", "-a", "A", "a/b", "a.b", "..", "é", "a b", "a\n", &"a".repeat(65)] {
             let error = ActorName::new(bad).unwrap_err();
-            assert!(
-                error.to_string().contains("[a-z0-9][a-z0-9-]{0,63}"),
-                "{error}"
-            );
+            assert!(error.to_string().contains("[a-z0-9][a-z0-9-]{0,63}"), "{error}");
         }
         for good in ["main", "0", "a-", &"a".repeat(64)] {
             assert_eq!(ActorName::new(good).unwrap().as_str(), good);

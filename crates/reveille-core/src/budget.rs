@@ -57,17 +57,9 @@ impl Budgets {
         for (budget, value, limit) in [
             ("depth", counts.depth, self.depth),
             ("children", counts.children, self.children),
-            (
-                "children_ever",
-                counts.children_ever.unwrap_or(0),
-                self.children_ever,
-            ),
+            ("children_ever", counts.children_ever.unwrap_or(0), self.children_ever),
             ("tree", counts.tree, self.tree),
-            (
-                "spawns_per_minute",
-                counts.spawns_per_minute,
-                self.spawns_per_minute,
-            ),
+            ("spawns_per_minute", counts.spawns_per_minute, self.spawns_per_minute),
         ] {
             if value > limit {
                 return Err(OpError::Refused {

@@ -46,10 +46,7 @@ pub struct InjectionLimits {
 
 impl Default for InjectionLimits {
     fn default() -> Self {
-        Self {
-            messages: INJECTION_MESSAGES,
-            bytes: INJECTION_BYTES - INJECTION_HEAD_BYTES,
-        }
+        Self { messages: INJECTION_MESSAGES, bytes: INJECTION_BYTES - INJECTION_HEAD_BYTES }
     }
 }
 
@@ -74,13 +71,7 @@ pub fn compose(mailbox: impl IntoIterator<Item = Item>, limits: InjectionLimits)
         if whole && !reserved {
             room -= more;
         }
-        picks.push((
-            item.rank,
-            Pick {
-                seq: item.seq,
-                cut: !whole,
-            },
-        ));
+        picks.push((item.rank, Pick { seq: item.seq, cut: !whole }));
     }
     picks.sort_by_key(|(rank, pick)| (*rank, pick.seq));
     picks.into_iter().map(|(_, pick)| pick).collect()
@@ -117,31 +108,16 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: InjectionLimits = InjectionLimits {
-        messages: 10,
-        bytes: 1000,
-    };
+    const LIMITS: InjectionLimits = InjectionLimits { messages: 10, bytes: 1000 };
 
     fn text(seq: u64, cost: u32) -> Item {
         let cut_cost = cost.min(900);
-        Item {
-            seq: Seq(seq),
-            rank: Rank::Mail,
-            kind: Kind::Text,
-            cost,
-            cut_cost,
-        }
+        Item { seq: Seq(seq), rank: Rank::Mail, kind: Kind::Text, cost, cut_cost }
     }
 
     fn notice(seq: u64, cost: u32) -> Item {
         let cut_cost = cost.min(50);
-        Item {
-            seq: Seq(seq),
-            rank: Rank::RunNotice,
-            kind: Kind::Notice,
-            cost,
-            cut_cost,
-        }
+        Item { seq: Seq(seq), rank: Rank::RunNotice, kind: Kind::Notice, cost, cut_cost }
     }
 
     fn seqs(picks: &[Pick]) -> Vec<u64> {
@@ -155,10 +131,7 @@ mod tests {
 
     #[test]
     fn notices_come_before_mail_and_each_rank_keeps_commit_order() {
-        let picks = compose(
-            [text(1, 10), notice(2, 10), text(3, 10), notice(4, 10)],
-            LIMITS,
-        );
+        let picks = compose([text(1, 10), notice(2, 10), text(3, 10), notice(4, 10)], LIMITS);
         assert_eq!(seqs(&picks), [2, 4, 1, 3]);
         assert!(picks.iter().all(|pick| !pick.cut));
     }
@@ -167,10 +140,7 @@ mod tests {
     fn notices_are_cut_before_a_message_has_to_wait() {
         let picks = compose([notice(1, 600), text(2, 500)], LIMITS);
         assert_eq!(seqs(&picks), [1, 2]);
-        assert_eq!(
-            picks.iter().map(|pick| pick.cut).collect::<Vec<_>>(),
-            [true, false]
-        );
+        assert_eq!(picks.iter().map(|pick| pick.cut).collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]
@@ -183,10 +153,7 @@ mod tests {
     fn a_message_that_is_alone_too_large_is_cut_and_goes() {
         let picks = compose([text(1, 5000), text(2, 100)], LIMITS);
         assert_eq!(seqs(&picks), [1, 2]);
-        assert_eq!(
-            picks.iter().map(|pick| pick.cut).collect::<Vec<_>>(),
-            [true, false]
-        );
+        assert_eq!(picks.iter().map(|pick| pick.cut).collect::<Vec<_>>(), [true, false]);
     }
 
     fn item() -> impl Strategy<Value = (bool, u32)> {

@@ -145,22 +145,14 @@ pub enum OpError {
 }
 
 fn list(addresses: &[Address]) -> String {
-    addresses
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
+    addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl OpError {
     /// A field whose value is outside its rule; a long value is shortened for the message.
     #[must_use]
     pub fn invalid(field: &'static str, value: &str, limit: impl Into<String>) -> Self {
-        Self::Invalid {
-            field,
-            value: value.chars().take(80).collect(),
-            limit: limit.into(),
-        }
+        Self::Invalid { field, value: value.chars().take(80).collect(), limit: limit.into() }
     }
 
     /// Refuses more than `limit` of something.
@@ -172,11 +164,7 @@ impl OpError {
         if size <= limit {
             Ok(())
         } else {
-            Err(Self::TooLarge {
-                field,
-                size: size as u64,
-                limit: limit as u64,
-            })
+            Err(Self::TooLarge { field, size: size as u64, limit: limit as u64 })
         }
     }
 

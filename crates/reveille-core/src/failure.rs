@@ -62,10 +62,7 @@ pub enum Verdict {
 /// Says what becomes of a failed turn.
 #[must_use]
 pub const fn judge(kind: RunKind, failure: TurnFailure, before: Charges) -> Verdict {
-    let charged = Charges {
-        attempts: before.attempts + 1,
-        ..before
-    };
+    let charged = Charges { attempts: before.attempts + 1, ..before };
     match (kind, failure) {
         (_, TurnFailure::Unavailable) => Verdict::Again(before),
         (_, TurnFailure::Permanent)
@@ -75,15 +72,8 @@ pub const fn judge(kind: RunKind, failure: TurnFailure, before: Charges) -> Verd
         (RunKind::Mail, TurnFailure::Overflow) => Verdict::Dead,
         (RunKind::Mail, TurnFailure::Lost { charged: false }) => Verdict::Again(before),
         (RunKind::Mail, TurnFailure::Lost { charged: true }) => {
-            let after = Charges {
-                deaths: before.deaths + 1,
-                ..before
-            };
-            if after.deaths >= DEATHS {
-                Verdict::Dead
-            } else {
-                Verdict::Again(after)
-            }
+            let after = Charges { deaths: before.deaths + 1, ..before };
+            if after.deaths >= DEATHS { Verdict::Dead } else { Verdict::Again(after) }
         }
         (RunKind::Mail, TurnFailure::Transient | TurnFailure::Panic)
             if charged.attempts >= ATTEMPTS =>
@@ -119,30 +109,15 @@ mod tests {
 
     #[test]
     fn mail_is_dead_after_the_fifth_charged_attempt() {
-        assert_eq!(
-            times(RunKind::Mail, TurnFailure::Transient, 10),
-            (5, Verdict::Dead)
-        );
-        assert_eq!(
-            times(RunKind::Mail, TurnFailure::Panic, 10),
-            (5, Verdict::Dead)
-        );
+        assert_eq!(times(RunKind::Mail, TurnFailure::Transient, 10), (5, Verdict::Dead));
+        assert_eq!(times(RunKind::Mail, TurnFailure::Panic, 10), (5, Verdict::Dead));
     }
 
     #[test]
     fn a_task_is_never_run_again_after_anything_worse_than_a_transient_error() {
-        assert_eq!(
-            times(RunKind::Task, TurnFailure::Transient, 10),
-            (5, Verdict::End)
-        );
-        assert_eq!(
-            times(RunKind::Task, TurnFailure::Panic, 10),
-            (1, Verdict::End)
-        );
-        assert_eq!(
-            times(RunKind::Task, TurnFailure::Overflow, 10),
-            (1, Verdict::End)
-        );
+        assert_eq!(times(RunKind::Task, TurnFailure::Transient, 10), (5, Verdict::End));
+        assert_eq!(times(RunKind::Task, TurnFailure::Panic, 10), (1, Verdict::End));
+        assert_eq!(times(RunKind::Task, TurnFailure::Overflow, 10), (1, Verdict::End));
         let lost = TurnFailure::Lost { charged: false };
         assert_eq!(times(RunKind::Task, lost, 10), (1, Verdict::Interrupt));
     }
@@ -150,10 +125,7 @@ mod tests {
     #[test]
     fn a_death_counts_only_for_the_turn_that_may_have_caused_it() {
         let innocent = TurnFailure::Lost { charged: false };
-        assert_eq!(
-            times(RunKind::Mail, innocent, 100).1,
-            Verdict::Again(Charges::default())
-        );
+        assert_eq!(times(RunKind::Mail, innocent, 100).1, Verdict::Again(Charges::default()));
         let guilty = TurnFailure::Lost { charged: true };
         assert_eq!(times(RunKind::Mail, guilty, 10), (3, Verdict::Dead));
     }

@@ -166,10 +166,7 @@ id!(
 mod tests {
     use super::*;
 
-    const STAMP: Stamp = Stamp {
-        at: Timestamp::from_millis(1_796_000_000_123),
-        salt: 0xbeef,
-    };
+    const STAMP: Stamp = Stamp { at: Timestamp::from_millis(1_796_000_000_123), salt: 0xbeef };
 
     #[test]
     fn an_id_leads_back_to_its_record_and_moment() {
@@ -184,11 +181,7 @@ mod tests {
         let id = MessageId::new(Seq(42), STAMP).to_string();
         assert!(id.parse::<RunId>().is_err());
         let (prefix, rest) = id.split_at(4);
-        assert!(
-            format!("{prefix}{}", rest.to_lowercase())
-                .parse::<MessageId>()
-                .is_err()
-        );
+        assert!(format!("{prefix}{}", rest.to_lowercase()).parse::<MessageId>().is_err());
         assert!("msg_".parse::<MessageId>().is_err());
         assert!("msg_é".parse::<MessageId>().is_err());
     }

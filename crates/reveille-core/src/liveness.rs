@@ -38,17 +38,13 @@ pub enum Verdict {
 /// Says how a turn stands at `now`.
 #[must_use]
 pub fn judge(clocks: &Clocks, now: Duration, stall_after: Duration) -> Verdict {
-    let since = clocks
-        .waiting_until
-        .map_or(clocks.progress, |until| clocks.progress.max(until));
+    let since = clocks.waiting_until.map_or(clocks.progress, |until| clocks.progress.max(until));
     let due = since.saturating_add(stall_after);
     match (now < due, clocks.told) {
         (true, true) => Verdict::Rearmed,
         (true, false) => Verdict::Fine { look_at: due },
         (false, true) => Verdict::StillStalled,
-        (false, false) => Verdict::Stalled {
-            quiet: now.saturating_sub(clocks.progress),
-        },
+        (false, false) => Verdict::Stalled { quiet: now.saturating_sub(clocks.progress) },
     }
 }
 
@@ -70,24 +66,14 @@ mod tests {
     }
 
     fn quiet_since(seconds: u64) -> Clocks {
-        Clocks {
-            progress: s(seconds),
-            waiting_until: None,
-            told: false,
-        }
+        Clocks { progress: s(seconds), waiting_until: None, told: false }
     }
 
     #[test]
     fn silence_is_told_once_and_progress_arms_it_again() {
         let mut clocks = quiet_since(10);
-        assert_eq!(
-            judge(&clocks, s(69), STALL),
-            Verdict::Fine { look_at: s(70) }
-        );
-        assert_eq!(
-            judge(&clocks, s(70), STALL),
-            Verdict::Stalled { quiet: s(60) }
-        );
+        assert_eq!(judge(&clocks, s(69), STALL), Verdict::Fine { look_at: s(70) });
+        assert_eq!(judge(&clocks, s(70), STALL), Verdict::Stalled { quiet: s(60) });
         clocks.told = true;
         assert_eq!(judge(&clocks, s(500), STALL), Verdict::StillStalled);
         clocks.progress = s(490);
@@ -96,18 +82,9 @@ mod tests {
 
     #[test]
     fn a_declared_wait_is_not_silence() {
-        let clocks = Clocks {
-            waiting_until: Some(s(900)),
-            ..quiet_since(0)
-        };
-        assert_eq!(
-            judge(&clocks, s(300), STALL),
-            Verdict::Fine { look_at: s(960) }
-        );
-        assert_eq!(
-            judge(&clocks, s(960), STALL),
-            Verdict::Stalled { quiet: s(960) }
-        );
+        let clocks = Clocks { waiting_until: Some(s(900)), ..quiet_since(0) };
+        assert_eq!(judge(&clocks, s(300), STALL), Verdict::Fine { look_at: s(960) });
+        assert_eq!(judge(&clocks, s(960), STALL), Verdict::Stalled { quiet: s(960) });
     }
 
     #[test]

@@ -131,12 +131,7 @@ impl Text {
     /// A message that is nothing but its body.
     #[must_use]
     pub fn new(body: impl Into<String>) -> Self {
-        Self {
-            subject: None,
-            summary: None,
-            body: body.into(),
-            task_id: None,
-        }
+        Self { subject: None, summary: None, body: body.into(), task_id: None }
     }
 
     /// Checks every field against its limit.
@@ -145,16 +140,13 @@ impl Text {
     ///
     /// `too_large` or `invalid`, naming the field, what it has and what is allowed.
     pub fn check(&self) -> Result<(), OpError> {
-        for (field, line) in [
-            ("subject characters", &self.subject),
-            ("summary characters", &self.summary),
-        ] {
+        for (field, line) in
+            [("subject characters", &self.subject), ("summary characters", &self.summary)]
+        {
             let chars = line.as_deref().map_or(0, |line| line.chars().count());
             OpError::at_most(field, chars, LINE_CHARS)?;
         }
-        self.task_id
-            .as_deref()
-            .map_or(Ok(()), |id| label("task_id", id))?;
+        self.task_id.as_deref().map_or(Ok(()), |id| label("task_id", id))?;
         OpError::at_most("body bytes", self.body.len(), BODY_BYTES)
     }
 
@@ -204,10 +196,7 @@ mod tests {
     fn a_body_at_the_limit_is_accepted_and_one_byte_more_is_not() {
         assert!(Text::new("x".repeat(BODY_BYTES)).check().is_ok());
         let error = Text::new("x".repeat(BODY_BYTES + 1)).check().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "body bytes has 32769, at most 32768 are allowed"
-        );
+        assert_eq!(error.to_string(), "body bytes has 32769, at most 32768 are allowed");
     }
 
     #[test]
@@ -216,12 +205,7 @@ mod tests {
         text.subject = Some("é".repeat(LINE_CHARS));
         assert!(text.check().is_ok());
         text.subject = Some("é".repeat(LINE_CHARS + 1));
-        assert!(
-            text.check()
-                .unwrap_err()
-                .to_string()
-                .starts_with("subject characters has 201")
-        );
+        assert!(text.check().unwrap_err().to_string().starts_with("subject characters has 201"));
     }
 
     #[test]

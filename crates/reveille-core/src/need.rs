@@ -61,11 +61,7 @@ pub fn need(standing: &Standing, now: Timestamp, windows: WindowSettings) -> Nee
     } else {
         return Need::Nothing;
     };
-    if due <= now {
-        Need::Turn(start)
-    } else {
-        Need::Look(due)
-    }
+    if due <= now { Need::Turn(start) } else { Need::Look(due) }
 }
 
 #[cfg(test)]
@@ -77,11 +73,7 @@ mod tests {
     }
 
     fn mail(millis: u64) -> Option<Waiting> {
-        Some(Waiting {
-            first: at(millis),
-            last: at(millis),
-            urgent: false,
-        })
+        Some(Waiting { first: at(millis), last: at(millis), urgent: false })
     }
 
     fn ask(standing: Standing, now: u64) -> Need {
@@ -95,33 +87,22 @@ mod tests {
 
     #[test]
     fn mail_opens_a_window_and_its_end_starts_a_turn() {
-        let standing = Standing {
-            mail: mail(100),
-            ..Standing::default()
-        };
+        let standing = Standing { mail: mail(100), ..Standing::default() };
         assert_eq!(ask(standing, 100), Need::Look(at(300)));
         assert_eq!(ask(standing, 300), Need::Turn(Start::Window));
     }
 
     #[test]
     fn what_waited_long_goes_at_once() {
-        let standing = Standing {
-            mail: mail(100),
-            ..Standing::default()
-        };
+        let standing = Standing { mail: mail(100), ..Standing::default() };
         assert_eq!(ask(standing, 90_000), Need::Turn(Start::Window));
     }
 
     #[test]
     fn a_running_turn_and_a_hold_shut_every_window() {
         for (in_turn, held) in [(true, false), (false, true)] {
-            let standing = Standing {
-                in_turn,
-                held,
-                queued: true,
-                again_at: Some(at(0)),
-                mail: mail(0),
-            };
+            let standing =
+                Standing { in_turn, held, queued: true, again_at: Some(at(0)), mail: mail(0) };
             assert_eq!(ask(standing, 90_000), Need::Nothing);
         }
     }

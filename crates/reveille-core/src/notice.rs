@@ -94,15 +94,9 @@ impl Notice {
     #[must_use]
     pub fn of_end(about: Address, run: RunId, task_id: Option<String>, outcome: &Outcome) -> Self {
         let (state, summary, text): (_, Option<&str>, &str) = match outcome {
-            Outcome::Completed {
-                status,
-                summary,
-                result,
-            } => (
-                NoticeState::Completed(status.clone()),
-                summary.as_deref(),
-                result,
-            ),
+            Outcome::Completed { status, summary, result } => {
+                (NoticeState::Completed(status.clone()), summary.as_deref(), result)
+            }
             Outcome::Failed { class, error } => (NoticeState::Failed(*class), None, error),
             Outcome::Cancelled { reason, .. } => (NoticeState::Cancelled, Some(reason), ""),
             Outcome::Interrupted { .. } => (NoticeState::Interrupted, None, ""),
@@ -139,20 +133,14 @@ impl Notice {
         if let Some(summary) = &self.summary {
             let _ = write!(text, "\n{summary}");
         }
-        let shown = if cut {
-            head(&self.head, NOTICE_CUT_BYTES)
-        } else {
-            &self.head
-        };
+        let shown = if cut { head(&self.head, NOTICE_CUT_BYTES) } else { &self.head };
         if !shown.is_empty() {
             let _ = write!(text, "\n\n{shown}");
         }
         if (shown.len() as u64) < self.whole_bytes {
             let (shown, whole, run) = (shown.len(), self.whole_bytes, self.run);
-            let _ = write!(
-                text,
-                "\n[the first {shown} of {whole} bytes; the rest is kept with {run}]"
-            );
+            let _ =
+                write!(text, "\n[the first {shown} of {whole} bytes; the rest is kept with {run}]");
         }
         text
     }
@@ -172,20 +160,13 @@ mod tests {
     use crate::time::Timestamp;
 
     fn notice(outcome: &Outcome) -> Notice {
-        let stamp = Stamp {
-            at: Timestamp::from_millis(1),
-            salt: 0,
-        };
+        let stamp = Stamp { at: Timestamp::from_millis(1), salt: 0 };
         let about = Address::new(SessionId::new(Seq(1), stamp), ActorName::main());
         Notice::of_end(about, RunId::new(Seq(2), stamp), None, outcome)
     }
 
     fn completed(status: &str, result: &str) -> Outcome {
-        Outcome::Completed {
-            status: Status::parse(status),
-            summary: None,
-            result: result.into(),
-        }
+        Outcome::Completed { status: Status::parse(status), summary: None, result: result.into() }
     }
 
     #[test]
@@ -199,10 +180,7 @@ mod tests {
             ("fine", "ended (status not reported)."),
         ] {
             let text = notice(&completed(status, "")).text(false);
-            assert!(
-                text.lines().next().unwrap().ends_with(ending),
-                "{status}: {text}"
-            );
+            assert!(text.lines().next().unwrap().ends_with(ending), "{status}: {text}");
         }
     }
 

@@ -147,11 +147,7 @@ impl Outcome {
     pub fn check(&self) -> Result<(), OpError> {
         let line = |field, text: &str| OpError::at_most(field, text.chars().count(), LINE_CHARS);
         match self {
-            Self::Completed {
-                status,
-                summary,
-                result,
-            } => {
+            Self::Completed { status, summary, result } => {
                 if let Status::Unrecognised(raw) = status {
                     line("status characters", raw)?;
                 }

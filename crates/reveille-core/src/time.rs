@@ -23,11 +23,7 @@ impl Timestamp {
     /// From milliseconds of Unix time; beyond [`Timestamp::MAX`] it stays there.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
-        if millis > Self::MAX.0 {
-            Self::MAX
-        } else {
-            Self(millis)
-        }
+        if millis > Self::MAX.0 { Self::MAX } else { Self(millis) }
     }
 
     /// Milliseconds of Unix time.
@@ -68,10 +64,7 @@ mod tests {
 
     #[test]
     fn a_moment_is_written_as_rfc_3339_with_milliseconds() {
-        assert_eq!(
-            Timestamp::from_millis(1_500).to_string(),
-            "1970-01-01T00:00:01.500Z"
-        );
+        assert_eq!(Timestamp::from_millis(1_500).to_string(), "1970-01-01T00:00:01.500Z");
         assert_eq!(Timestamp::MAX.to_string(), "9999-12-31T23:59:59.999Z");
     }
 
@@ -79,9 +72,6 @@ mod tests {
     fn arithmetic_at_the_edge_stays_at_the_edge() {
         assert_eq!(Timestamp::MAX.after(Duration::MAX), Timestamp::MAX);
         assert_eq!(Timestamp::from_millis(u64::MAX), Timestamp::MAX);
-        assert_eq!(
-            Timestamp::from_millis(1).since(Timestamp::from_millis(5)),
-            Duration::ZERO
-        );
+        assert_eq!(Timestamp::from_millis(1).since(Timestamp::from_millis(5)), Duration::ZERO);
     }
 }

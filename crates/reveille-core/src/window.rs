@@ -21,10 +21,7 @@ pub struct WindowSettings {
 
 impl Default for WindowSettings {
     fn default() -> Self {
-        Self {
-            quiet: QUIET,
-            max: WINDOW_MAX,
-        }
+        Self { quiet: QUIET, max: WINDOW_MAX }
     }
 }
 
@@ -43,18 +40,11 @@ impl Waiting {
     /// The same with one more message.
     #[must_use]
     pub fn with(earlier: Option<Self>, at: Timestamp, urgent: bool) -> Self {
-        earlier.map_or(
-            Self {
-                first: at,
-                last: at,
-                urgent,
-            },
-            |mail| Self {
-                first: mail.first.min(at),
-                last: mail.last.max(at),
-                urgent: mail.urgent || urgent,
-            },
-        )
+        earlier.map_or(Self { first: at, last: at, urgent }, |mail| Self {
+            first: mail.first.min(at),
+            last: mail.last.max(at),
+            urgent: mail.urgent || urgent,
+        })
     }
 }
 
@@ -74,9 +64,7 @@ pub fn closes_at(mail: &Waiting, settings: WindowSettings) -> Timestamp {
     if mail.urgent {
         return mail.first;
     }
-    mail.last
-        .after(settings.quiet)
-        .min(mail.first.after(settings.max))
+    mail.last.after(settings.quiet).min(mail.first.after(settings.max))
 }
 
 #[cfg(test)]
@@ -85,10 +73,8 @@ mod tests {
 
     use super::*;
 
-    const SETTINGS: WindowSettings = WindowSettings {
-        quiet: Duration::from_millis(200),
-        max: Duration::from_secs(1),
-    };
+    const SETTINGS: WindowSettings =
+        WindowSettings { quiet: Duration::from_millis(200), max: Duration::from_secs(1) };
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_millis(millis)
@@ -97,9 +83,7 @@ mod tests {
     fn gathered(commits: &[(u64, bool)]) -> Waiting {
         commits
             .iter()
-            .fold(None, |mail, &(millis, urgent)| {
-                Some(Waiting::with(mail, at(millis), urgent))
-            })
+            .fold(None, |mail, &(millis, urgent)| Some(Waiting::with(mail, at(millis), urgent)))
             .unwrap()
     }
 
@@ -116,18 +100,12 @@ mod tests {
 
     #[test]
     fn urgent_mail_closes_at_once() {
-        assert_eq!(
-            closes_at(&gathered(&[(0, false), (50, true)]), SETTINGS),
-            at(0)
-        );
+        assert_eq!(closes_at(&gathered(&[(0, false), (50, true)]), SETTINGS), at(0));
     }
 
     #[test]
     fn without_quiet_the_window_closes_with_the_commit() {
-        let settings = WindowSettings {
-            quiet: Duration::ZERO,
-            ..SETTINGS
-        };
+        let settings = WindowSettings { quiet: Duration::ZERO, ..SETTINGS };
         assert_eq!(closes_at(&gathered(&[(70, false)]), settings), at(70));
     }
 

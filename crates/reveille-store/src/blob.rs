@@ -72,17 +72,12 @@ pub(crate) struct BlobWriter {
 
 impl BlobWriter {
     pub(crate) const fn new() -> Self {
-        Self {
-            body: Vec::new(),
-            ends: Vec::new(),
-        }
+        Self { body: Vec::new(), ends: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, record: &Record) -> Result<(), CodecError> {
         let before = self.body.len();
-        record
-            .write(&mut self.body)
-            .inspect_err(|_| self.body.truncate(before))?;
+        record.write(&mut self.body).inspect_err(|_| self.body.truncate(before))?;
         self.ends.push(self.body.len());
         Ok(())
     }
@@ -98,20 +93,9 @@ impl BlobWriter {
         let mut blobs = Vec::new();
         let (mut start, mut done) = (0, 0);
         while done < self.ends.len() {
-            let begin = if done == 0 {
-                0
-            } else {
-                self.ends.get(done - 1).copied().unwrap_or(0)
-            };
+            let begin = if done == 0 { 0 } else { self.ends.get(done - 1).copied().unwrap_or(0) };
             let fits = |end: &&usize| **end - begin <= PART_BYTES - HEADER_BYTES;
-            let taken = self
-                .ends
-                .get(done..)
-                .unwrap_or(&[])
-                .iter()
-                .take_while(fits)
-                .count()
-                .max(1);
+            let taken = self.ends.get(done..).unwrap_or(&[]).iter().take_while(fits).count().max(1);
             let end = self.ends.get(done + taken - 1).copied().unwrap_or(begin);
             let body = self.body.get(begin..end).unwrap_or(&[]);
             let header = Header {
@@ -156,9 +140,8 @@ pub(crate) fn write(header: &Header, body: &[u8]) -> (Vec<u8>, u32) {
 
 /// Takes the next `N` bytes.
 fn field<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], BlobError> {
-    let (field, rest) = bytes
-        .split_first_chunk::<N>()
-        .ok_or(BlobError::Damaged("its header is truncated"))?;
+    let (field, rest) =
+        bytes.split_first_chunk::<N>().ok_or(BlobError::Damaged("its header is truncated"))?;
     *bytes = rest;
     Ok(*field)
 }
@@ -196,18 +179,7 @@ pub fn read(blob: &[u8]) -> Result<(Header, &[u8]), BlobError> {
         return Err(BlobError::Damaged("its numbers are impossible"));
     }
     let stamp = Stamp { at, salt };
-    Ok((
-        Header {
-            first,
-            count,
-            commit,
-            stamp,
-            chain,
-            last: last == 1,
-            crc,
-        },
-        rest,
-    ))
+    Ok((Header { first, count, commit, stamp, chain, last: last == 1, crc }, rest))
 }
 
 /// The records of a blob, with their numbers.
@@ -254,10 +226,7 @@ mod tests {
     use super::*;
     use crate::record::Opened;
 
-    const STAMP: Stamp = Stamp {
-        at: Timestamp::from_millis(9),
-        salt: 3,
-    };
+    const STAMP: Stamp = Stamp { at: Timestamp::from_millis(9), salt: 3 };
 
     fn blobs(count: u64) -> Vec<(Seq, Vec<u8>)> {
         let mut writer = BlobWriter::new();
@@ -280,13 +249,7 @@ mod tests {
             for (record, expected) in records(&header, body).zip(next.0..) {
                 let (seq, record) = record.unwrap();
                 assert_eq!(seq, Seq(expected));
-                assert_eq!(
-                    record,
-                    Opened {
-                        incarnation: expected - 5
-                    }
-                    .into()
-                );
+                assert_eq!(record, Opened { incarnation: expected - 5 }.into());
             }
             (next, chain) = (header.end(), header.crc);
         }

@@ -79,11 +79,7 @@ pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, CodecError> {
         .map_err(|error| CodecError::Payload(error.to_string()))
         .and_then(|bytes| {
             let fits = bytes.len() <= PAYLOAD_BYTES;
-            if fits {
-                Ok(bytes)
-            } else {
-                Err(CodecError::TooLong(bytes.len()))
-            }
+            if fits { Ok(bytes) } else { Err(CodecError::TooLong(bytes.len())) }
         })
 }
 
@@ -107,10 +103,7 @@ pub fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, CodecError> {
     if used == payload.len() {
         Ok(value)
     } else {
-        Err(CodecError::Payload(format!(
-            "{} bytes are left over",
-            payload.len() - used
-        )))
+        Err(CodecError::Payload(format!("{} bytes are left over", payload.len() - used)))
     }
 }
 
@@ -148,16 +141,10 @@ pub fn write_frame<T: Serialize>(
 ///
 /// When the bytes do not begin with a whole, undamaged frame.
 pub fn read_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), CodecError> {
-    let truncated = |need| CodecError::Truncated {
-        have: bytes.len(),
-        need,
-    };
-    let (head, rest) = bytes
-        .split_first_chunk::<8>()
-        .ok_or_else(|| truncated(FRAME_HEAD_BYTES))?;
-    let (expected, rest) = rest
-        .split_first_chunk::<4>()
-        .ok_or_else(|| truncated(FRAME_HEAD_BYTES))?;
+    let truncated = |need| CodecError::Truncated { have: bytes.len(), need };
+    let (head, rest) = bytes.split_first_chunk::<8>().ok_or_else(|| truncated(FRAME_HEAD_BYTES))?;
+    let (expected, rest) =
+        rest.split_first_chunk::<4>().ok_or_else(|| truncated(FRAME_HEAD_BYTES))?;
     let [format, kind, v0, v1, l0, l1, l2, l3] = *head;
     if format != FORMAT {
         return Err(CodecError::Format(format));
@@ -166,21 +153,13 @@ pub fn read_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), CodecError> {
     if length > PAYLOAD_BYTES {
         return Err(CodecError::TooLong(length));
     }
-    let (payload, rest) = rest
-        .split_at_checked(length)
-        .ok_or_else(|| truncated(FRAME_HEAD_BYTES + length))?;
+    let (payload, rest) =
+        rest.split_at_checked(length).ok_or_else(|| truncated(FRAME_HEAD_BYTES + length))?;
     let (expected, found) = (u32::from_le_bytes(*expected), crc(head, payload));
     if expected != found {
         return Err(CodecError::Crc { expected, found });
     }
-    Ok((
-        Frame {
-            kind,
-            version: u16::from_le_bytes([v0, v1]),
-            payload,
-        },
-        rest,
-    ))
+    Ok((Frame { kind, version: u16::from_le_bytes([v0, v1]), payload }, rest))
 }
 
 fn crc(head: &[u8], payload: &[u8]) -> u32 {
@@ -211,10 +190,7 @@ mod tests {
                 bad[byte] ^= 1 << bit;
                 assert!(read_frame(&bad).is_err(), "byte {byte} bit {bit}");
             }
-            assert!(matches!(
-                read_frame(&good[..byte]),
-                Err(CodecError::Truncated { .. })
-            ));
+            assert!(matches!(read_frame(&good[..byte]), Err(CodecError::Truncated { .. })));
         }
     }
 
@@ -222,10 +198,7 @@ mod tests {
     fn a_claimed_length_takes_no_memory() {
         let mut bad = frame("hello");
         bad[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert_eq!(
-            read_frame(&bad),
-            Err(CodecError::TooLong(u32::MAX as usize))
-        );
+        assert_eq!(read_frame(&bad), Err(CodecError::TooLong(u32::MAX as usize)));
         assert!(decode::<String>(&[0xfd, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]).is_err());
     }
 

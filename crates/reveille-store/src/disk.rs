@@ -124,12 +124,7 @@ impl Disk {
             txn.open_table(REG)?;
             txn.open_table(COLD)?;
             let mut meta = txn.open_table(META)?;
-            let frame = frame(
-                STORE_KIND,
-                &StoreMeta {
-                    format: STORE_FORMAT,
-                },
-            )?;
+            let frame = frame(STORE_KIND, &StoreMeta { format: STORE_FORMAT })?;
             meta.insert("store", frame.as_slice())?;
         }
         txn.commit()?;
@@ -151,8 +146,7 @@ impl Disk {
     ) -> Result<(), DiskError> {
         let (parts, chain) = blob.finish(first, self.commit + 1, stamp, self.chain);
         let written: u64 = parts.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-        self.cycle
-            .begin_if_due(written, self.options.history_bytes / 4, state);
+        self.cycle.begin_if_due(written, self.options.history_bytes / 4, state);
         let txn = self.db.begin_write()?;
         {
             let mut log = txn.open_table(LOG)?;
@@ -162,9 +156,7 @@ impl Disk {
             }
             edge.close()?;
         }
-        let finished = self
-            .cycle
-            .write_rows(&txn, self.options.rows_per_commit, state)?;
+        let finished = self.cycle.write_rows(&txn, self.options.rows_per_commit, state)?;
         if let Some(checkpoint) = finished {
             write_checkpoint(&txn, &checkpoint)?;
             self.checkpoint = checkpoint;
@@ -172,18 +164,10 @@ impl Disk {
         self.trim(&txn, state, finished.is_some())?;
         txn.commit()?;
 
-        let next = parts
-            .iter()
-            .map(|(key, _)| *key)
-            .skip(1)
-            .chain([state.next()]);
+        let next = parts.iter().map(|(key, _)| *key).skip(1).chain([state.next()]);
         for ((first, bytes), end) in parts.iter().zip(next) {
             let bytes = bytes.len() as u64;
-            self.blobs.push_back(BlobRef {
-                first: *first,
-                end,
-                bytes,
-            });
+            self.blobs.push_back(BlobRef { first: *first, end, bytes });
         }
         self.log_bytes += written;
         (self.chain, self.commit) = (chain, self.commit + 1);
@@ -229,26 +213,16 @@ pub(crate) fn unframe<T: serde::de::DeserializeOwned>(
 ) -> Result<T, codec::CodecError> {
     let (frame, rest) = codec::read_frame(bytes)?;
     if frame.kind != kind || frame.version != 1 {
-        return Err(codec::CodecError::Unknown {
-            kind: frame.kind,
-            version: frame.version,
-        });
+        return Err(codec::CodecError::Unknown { kind: frame.kind, version: frame.version });
     }
     if !rest.is_empty() {
-        return Err(codec::CodecError::Payload(format!(
-            "{} bytes are left over",
-            rest.len()
-        )));
+        return Err(codec::CodecError::Payload(format!("{} bytes are left over", rest.len())));
     }
     codec::decode(frame.payload)
 }
 
 pub(crate) fn damaged(what: &'static str, key: impl ToString, error: impl ToString) -> DiskError {
-    DiskError::Damaged {
-        what,
-        key: key.to_string(),
-        error: error.to_string(),
-    }
+    DiskError::Damaged { what, key: key.to_string(), error: error.to_string() }
 }
 
 /// The read transaction of a database; the trait that has it is imported here alone.

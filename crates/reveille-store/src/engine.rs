@@ -40,9 +40,7 @@ pub struct Setup {
 
 impl std::fmt::Debug for Setup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Setup")
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
+        f.debug_struct("Setup").field("limits", &self.limits).finish_non_exhaustive()
     }
 }
 
@@ -123,9 +121,7 @@ pub(crate) struct Engine {
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine")
-            .field("next", &self.state.next())
-            .finish_non_exhaustive()
+        f.debug_struct("Engine").field("next", &self.state.next()).finish_non_exhaustive()
     }
 }
 
@@ -136,23 +132,13 @@ impl Engine {
         setup: Setup,
         salt: u16,
     ) -> Self {
-        Self {
-            state,
-            disk,
-            folder,
-            setup,
-            salt,
-            failed: None,
-        }
+        Self { state, disk, folder, setup, salt, failed: None }
     }
 
     /// Runs one commit: the jobs that `next` gives, which says when it has enough.
     pub(crate) fn run(&mut self, mut next: impl FnMut(usize) -> Option<Job>) -> usize {
         let at = (self.setup.now)().max(self.state.at());
-        let stamp = Stamp {
-            at,
-            salt: self.salt,
-        };
+        let stamp = Stamp { at, salt: self.salt };
         let first = self.state.next();
         let mut replies: Vec<Reply> = Vec::new();
         let mut batch = Batch {
@@ -166,12 +152,7 @@ impl Engine {
         while let Some(job) = next(replies.len()) {
             replies.push(job(&mut batch));
         }
-        let Batch {
-            blob,
-            records,
-            broken,
-            ..
-        } = batch;
+        let Batch { blob, records, broken, .. } = batch;
         let outcome = self.finish(first, stamp, blob, &records, broken);
         let count = replies.len();
         for reply in replies {
@@ -217,18 +198,12 @@ impl Engine {
     pub(crate) fn close(&mut self) -> Result<(), OpError> {
         if let Some(reason) = self.failed.clone() {
             let closed = reason == CLOSED;
-            return if closed {
-                Ok(())
-            } else {
-                Err(OpError::StorageFailed { reason })
-            };
+            return if closed { Ok(()) } else { Err(OpError::StorageFailed { reason }) };
         }
         self.failed = Some(CLOSED.into());
         self.disk.close(&mut self.state).map_err(|error| {
             tracing::error!(%error, "the store was not closed cleanly");
-            OpError::StorageFailed {
-                reason: error.to_string(),
-            }
+            OpError::StorageFailed { reason: error.to_string() }
         })
     }
 }

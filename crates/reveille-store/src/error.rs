@@ -51,26 +51,10 @@ impl OpenError {
     #[must_use]
     pub const fn code(&self) -> Code {
         match self {
-            Self::AlreadyInUse { .. } => Code {
-                name: "already_in_use",
-                http: 409,
-                exit: 4,
-            },
-            Self::Damaged { .. } => Code {
-                name: "store_damaged",
-                http: 503,
-                exit: 5,
-            },
-            Self::NewerFormat { .. } => Code {
-                name: "store_damaged",
-                http: 503,
-                exit: 5,
-            },
-            Self::Io { .. } => Code {
-                name: "storage_failed",
-                http: 503,
-                exit: 5,
-            },
+            Self::AlreadyInUse { .. } => Code { name: "already_in_use", http: 409, exit: 4 },
+            Self::Damaged { .. } => Code { name: "store_damaged", http: 503, exit: 5 },
+            Self::NewerFormat { .. } => Code { name: "store_damaged", http: 503, exit: 5 },
+            Self::Io { .. } => Code { name: "storage_failed", http: 503, exit: 5 },
         }
     }
 }
@@ -98,11 +82,7 @@ pub(crate) enum DiskError {
 
 impl DiskError {
     pub(crate) fn blob(seq: Seq, error: impl ToString) -> Self {
-        Self::Damaged {
-            what: "log blob",
-            key: seq.to_string(),
-            error: error.to_string(),
-        }
+        Self::Damaged { what: "log blob", key: seq.to_string(), error: error.to_string() }
     }
 }
 
@@ -129,11 +109,9 @@ impl From<redb::CursorError> for DiskError {
     fn from(error: redb::CursorError) -> Self {
         match error {
             redb::CursorError::Storage(error) => error.into(),
-            other => Self::Damaged {
-                what: "log",
-                key: "right edge".into(),
-                error: other.to_string(),
-            },
+            other => {
+                Self::Damaged { what: "log", key: "right edge".into(), error: other.to_string() }
+            }
         }
     }
 }

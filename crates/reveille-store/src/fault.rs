@@ -67,14 +67,8 @@ impl FaultyDisk {
     /// A disk that holds these bytes.
     #[must_use]
     pub fn holding(bytes: Vec<u8>) -> Self {
-        let images = Images {
-            synced: bytes.clone(),
-            live: bytes,
-            ..Images::default()
-        };
-        Self {
-            images: Arc::new(Mutex::new(images)),
-        }
+        let images = Images { synced: bytes.clone(), live: bytes, ..Images::default() };
+        Self { images: Arc::new(Mutex::new(images)) }
     }
 
     /// Lets a fault happen at the operation with this number, from 0.
@@ -158,11 +152,7 @@ impl Images {
 }
 
 fn done(fails: bool) -> io::Result<()> {
-    if fails {
-        Err(io::Error::other("the disk failed"))
-    } else {
-        Ok(())
-    }
+    if fails { Err(io::Error::other("the disk failed")) } else { Ok(()) }
 }
 
 fn place(number: u64) -> io::Result<usize> {

@@ -33,38 +33,24 @@ pub(crate) struct Folder {
 impl Folder {
     /// Takes the folder, making it if `create` says so.
     pub(crate) fn own(path: &Path, create: bool) -> Result<Self, OpenError> {
-        let io = |source| OpenError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let io = |source| OpenError::Io { path: path.to_owned(), source };
         if create {
             fs::create_dir_all(path).map_err(io)?;
-            let parent = path
-                .parent()
-                .filter(|parent| !parent.as_os_str().is_empty());
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             let parent = parent.unwrap_or_else(|| Path::new("."));
-            File::open(parent)
-                .and_then(|parent| parent.sync_all())
-                .map_err(io)?;
+            File::open(parent).and_then(|parent| parent.sync_all()).map_err(io)?;
         } else if !path.join("FORMAT").exists() && !path.join("store.redb").exists() {
-            return Err(io(io::Error::new(
-                io::ErrorKind::NotFound,
-                "there is no store",
-            )));
+            return Err(io(io::Error::new(io::ErrorKind::NotFound, "there is no store")));
         }
         let lock_path = path.join("lock");
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let lock = options.open(&lock_path).map_err(|source| OpenError::Io {
-            path: lock_path.clone(),
-            source,
-        })?;
-        let mut folder = Self {
-            path: path.to_owned(),
-            lock,
-        };
+        let lock = options
+            .open(&lock_path)
+            .map_err(|source| OpenError::Io { path: lock_path.clone(), source })?;
+        let mut folder = Self { path: path.to_owned(), lock };
         folder.take()?;
         let holder = format!("process {} ({})", std::process::id(), program());
         folder.say(&holder).map_err(io)?;
@@ -77,24 +63,14 @@ impl Folder {
             match self.lock.try_lock() {
                 Ok(()) => return Ok(()),
                 Err(TryLockError::Error(source)) => {
-                    return Err(OpenError::Io {
-                        path: self.path.join("lock"),
-                        source,
-                    });
+                    return Err(OpenError::Io { path: self.path.join("lock"), source });
                 }
                 Err(TryLockError::WouldBlock) => {}
             }
             let holder = self.holder();
-            let patience = if holder.ends_with(CLOSING_WORD) {
-                CLOSING
-            } else {
-                LIVING
-            };
+            let patience = if holder.ends_with(CLOSING_WORD) { CLOSING } else { LIVING };
             if waited >= patience {
-                return Err(OpenError::AlreadyInUse {
-                    path: self.path.clone(),
-                    holder,
-                });
+                return Err(OpenError::AlreadyInUse { path: self.path.clone(), holder });
             }
             pause();
             waited += RETRY;
@@ -103,10 +79,8 @@ impl Folder {
 
     fn holder(&mut self) -> String {
         let mut text = String::new();
-        let read = self
-            .lock
-            .rewind()
-            .and_then(|()| (&self.lock).take(256).read_to_string(&mut text));
+        let read =
+            self.lock.rewind().and_then(|()| (&self.lock).take(256).read_to_string(&mut text));
         match read {
             Ok(_) if !text.trim().is_empty() => text.trim().to_owned(),
             _ => "another process".to_owned(),
@@ -157,10 +131,7 @@ impl Folder {
                 Err(DatabaseError::DatabaseAlreadyOpen) if waited < LIVING => pause(),
                 Err(DatabaseError::DatabaseAlreadyOpen) => {
                     let holder = "somebody who holds the file but not the folder".to_owned();
-                    return Err(OpenError::AlreadyInUse {
-                        path: self.path.clone(),
-                        holder,
-                    });
+                    return Err(OpenError::AlreadyInUse { path: self.path.clone(), holder });
                 }
                 Err(error) => return Err(self.disk(error.into())),
             }
@@ -173,26 +144,16 @@ impl Folder {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(source) => {
-                return Err(OpenError::Io {
-                    path: marker.to_owned(),
-                    source,
-                });
+                return Err(OpenError::Io { path: marker.to_owned(), source });
             }
         };
-        let format = text
-            .trim()
-            .strip_prefix("reveille store ")
-            .and_then(|n| n.parse().ok());
+        let format = text.trim().strip_prefix("reveille store ").and_then(|n| n.parse().ok());
         let Some(found) = format else {
             return Err(self.damaged(format!("FORMAT says {:?}", text.trim())));
         };
         if found > STORE_FORMAT {
             let path = self.path.clone();
-            return Err(OpenError::NewerFormat {
-                path,
-                found,
-                known: STORE_FORMAT,
-            });
+            return Err(OpenError::NewerFormat { path, found, known: STORE_FORMAT });
         }
         Ok(true)
     }
@@ -200,10 +161,7 @@ impl Folder {
     /// Makes a store under another name, and moves it into place when it is whole: what stands
     /// under the right name was a store from the start.
     fn make(&self, path: &Path) -> Result<(), OpenError> {
-        let io = |source| OpenError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let io = |source| OpenError::Io { path: path.to_owned(), source };
         let new = self.path.join("store.redb.new");
         match fs::remove_file(&new) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(error)),
@@ -217,14 +175,10 @@ impl Folder {
     }
 
     fn write_marker(&self, marker: &Path) -> Result<(), OpenError> {
-        let io = |source| OpenError::Io {
-            path: marker.to_owned(),
-            source,
-        };
+        let io = |source| OpenError::Io { path: marker.to_owned(), source };
         let new = self.path.join("FORMAT.new");
         let mut file = File::create(&new).map_err(io)?;
-        file.write_all(format!("reveille store {STORE_FORMAT}\n").as_bytes())
-            .map_err(io)?;
+        file.write_all(format!("reveille store {STORE_FORMAT}\n").as_bytes()).map_err(io)?;
         file.sync_all().map_err(io)?;
         fs::rename(&new, marker).map_err(io)?;
         self.sync().map_err(io)
@@ -235,10 +189,7 @@ impl Folder {
     }
 
     fn damaged(&self, what: impl Into<String>) -> OpenError {
-        OpenError::Damaged {
-            path: self.path.clone(),
-            what: what.into(),
-        }
+        OpenError::Damaged { path: self.path.clone(), what: what.into() }
     }
 
     /// What an error of the disk means for whoever opens the folder.
@@ -251,28 +202,18 @@ impl Folder {
 pub(crate) fn opening(path: &Path, error: DiskError) -> OpenError {
     match error {
         DiskError::Storage(error) => match *error {
-            redb::Error::Io(source) if !shortened(&source) => OpenError::Io {
-                path: path.to_owned(),
-                source,
-            },
-            error => OpenError::Damaged {
-                path: path.to_owned(),
-                what: error.to_string(),
-            },
+            redb::Error::Io(source) if !shortened(&source) => {
+                OpenError::Io { path: path.to_owned(), source }
+            }
+            error => OpenError::Damaged { path: path.to_owned(), what: error.to_string() },
         },
-        error => OpenError::Damaged {
-            path: path.to_owned(),
-            what: error.to_string(),
-        },
+        error => OpenError::Damaged { path: path.to_owned(), what: error.to_string() },
     }
 }
 
 /// Whether an error says that the file has too few bytes, or others than it had.
 fn shortened(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData
-    )
+    matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
 }
 
 /// How databases are opened: with a cache that is bounded, and progress when redb must repair.
@@ -280,10 +221,7 @@ pub(crate) fn builder(options: DiskOptions) -> redb::Builder {
     let mut builder = Database::builder();
     builder.set_cache_size(options.cache_bytes);
     builder.set_repair_callback(|session| {
-        tracing::info!(
-            progress = session.progress(),
-            "the store was not closed: redb repairs it"
-        );
+        tracing::info!(progress = session.progress(), "the store was not closed: redb repairs it");
     });
     builder
 }
@@ -295,9 +233,5 @@ fn pause() {
 
 fn program() -> String {
     let name = std::env::args_os().next().unwrap_or_default();
-    Path::new(&name)
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+    Path::new(&name).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -184,23 +184,15 @@ impl Options {
         threaded: bool,
     ) -> Result<Store, OpenError> {
         let reader = loaded.0.reader();
-        let setup = Setup {
-            limits: self.limits,
-            now: self.now,
-            observer: None,
-        };
+        let setup = Setup { limits: self.limits, now: self.now, observer: None };
         let engine = Engine::new(loaded, folder, setup, self.salt);
         let writer = if threaded {
-            Writer::threaded(engine).map_err(|source| OpenError::Io {
-                path: path.to_owned(),
-                source,
-            })?
+            Writer::threaded(engine)
+                .map_err(|source| OpenError::Io { path: path.to_owned(), source })?
         } else {
             Writer::inline(engine)
         };
-        Ok(Store {
-            shared: Arc::new(Shared { writer, reader }),
-        })
+        Ok(Store { shared: Arc::new(Shared { writer, reader }) })
     }
 }
 
@@ -316,10 +308,7 @@ impl Store {
         &self,
         seqs: &[Seq],
     ) -> Result<Option<Vec<(reveille_core::id::Stamp, Record)>>, OpError> {
-        self.shared
-            .reader
-            .recent(seqs)
-            .map_err(|error| storage(&error))
+        self.shared.reader.recent(seqs).map_err(|error| storage(&error))
     }
 
     /// The records with these numbers, each or `None`. Reads the file: may block.
@@ -331,10 +320,7 @@ impl Store {
         &self,
         seqs: &[Seq],
     ) -> Result<Vec<Option<(reveille_core::id::Stamp, Record)>>, OpError> {
-        self.shared
-            .reader
-            .read(seqs)
-            .map_err(|error| storage(&error))
+        self.shared.reader.read(seqs).map_err(|error| storage(&error))
     }
 
     /// The outcome that a record holds. Reads the file: may block.
@@ -345,9 +331,7 @@ impl Store {
     pub fn outcome(&self, seq: Seq) -> Result<Outcome, OpError> {
         match self.records(&[seq])?.pop().flatten() {
             Some((_, Record::RunEnded(ended))) => Ok(ended.outcome),
-            _ => Err(OpError::UnknownId {
-                id: format!("outcome {seq}"),
-            }),
+            _ => Err(OpError::UnknownId { id: format!("outcome {seq}") }),
         }
     }
 
@@ -368,7 +352,5 @@ impl Store {
 }
 
 fn storage(error: &DiskError) -> OpError {
-    OpError::StorageFailed {
-        reason: error.to_string(),
-    }
+    OpError::StorageFailed { reason: error.to_string() }
 }

@@ -42,9 +42,7 @@ impl RawStore {
     ///
     /// Whatever redb says.
     pub fn open(folder: &Path) -> Anything<Self> {
-        Ok(Self {
-            db: Database::open(folder.join("store.redb"))?,
-        })
+        Ok(Self { db: Database::open(folder.join("store.redb"))? })
     }
 
     /// All entries of a table.
@@ -121,14 +119,7 @@ impl RawStore {
 /// The rows of a state, without what differs between one that was loaded and one that was made.
 #[must_use]
 pub fn rows(state: &State) -> Vec<Row> {
-    state
-        .rows()
-        .iter()
-        .map(|row| Row {
-            as_of: Seq::ZERO,
-            ..row.clone()
-        })
-        .collect()
+    state.rows().iter().map(|row| Row { as_of: Seq::ZERO, ..row.clone() }).collect()
 }
 
 /// Takes a blob apart.
@@ -149,12 +140,7 @@ pub fn open_blob(bytes: &[u8]) -> Anything<(Header, Vec<(Seq, Record)>)> {
 /// When a record is too large.
 pub fn close_blob(header: &Header, records: &[Record]) -> Anything<Vec<u8>> {
     let mut body = Vec::new();
-    records
-        .iter()
-        .try_for_each(|record| record.write(&mut body))?;
-    let header = Header {
-        count: u32::try_from(records.len())?,
-        ..*header
-    };
+    records.iter().try_for_each(|record| record.write(&mut body))?;
+    let header = Header { count: u32::try_from(records.len())?, ..*header };
     Ok(blob::write(&header, &body).0)
 }

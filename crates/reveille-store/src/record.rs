@@ -9,7 +9,7 @@ use reveille_core::compose::Pick;
 use reveille_core::failure::{Charges, TurnFailure};
 use reveille_core::message::{Kind, Rank};
 use reveille_core::{ActorName, AgentName, Caller, Outcome, Seq, SessionId, Timestamp, Trigger};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::codec::{self, CodecError, Frame};
 
@@ -238,6 +238,15 @@ macro_rules! records {
             #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$name(_) => stringify!($name),)* }
+            }
+
+            /// Serialises the record's fields, for people and outside checkers.
+            ///
+            /// # Errors
+            ///
+            /// What the serialiser refuses.
+            pub fn serialize_fields<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self { $(Self::$name(record) => record.serialize(serializer),)* }
             }
 
             /// Appends the record's frame.

@@ -68,13 +68,7 @@ impl State {
     /// An empty state, or one that begins with checkpointed rows. Records from `next` on are
     /// applied to it; then [`State::derive`] completes it.
     pub(crate) fn new(rows: Vec<Row>, next: Seq, incarnation: u64, at: Timestamp) -> Self {
-        Self {
-            next,
-            incarnation,
-            at,
-            rows,
-            ..Self::default()
-        }
+        Self { next, incarnation, at, rows, ..Self::default() }
     }
 
     /// The number of the next record.
@@ -125,19 +119,11 @@ impl State {
 
     /// The name of the next subagent of this session that runs this agent.
     pub(crate) fn next_name(&self, session: SessionId, agent: &AgentName) -> ActorName {
-        let mut n = self
-            .names
-            .get(&(session, agent.clone()))
-            .copied()
-            .unwrap_or(0)
-            + 1;
+        let mut n = self.names.get(&(session, agent.clone())).copied().unwrap_or(0) + 1;
         loop {
             // Another agent may be called `<agent>-<n>`; the name then belongs to its actor.
             let name = ActorName::numbered(agent, n);
-            if !self
-                .addresses
-                .contains_key(&Address::new(session, name.clone()))
-            {
+            if !self.addresses.contains_key(&Address::new(session, name.clone())) {
                 return name;
             }
             n += 1;
@@ -160,22 +146,12 @@ impl State {
         stamp: Stamp,
         record: &Record,
     ) -> Result<(), Violation> {
-        let violated = |(promise, what): Broken| Violation {
-            promise,
-            record: seq,
-            what,
-        };
+        let violated = |(promise, what): Broken| Violation { promise, record: seq, what };
         if seq != self.next {
-            return Err(violated((
-                "P8",
-                format!("record {} was expected", self.next),
-            )));
+            return Err(violated(("P8", format!("record {} was expected", self.next))));
         }
         if stamp.at < self.at {
-            return Err(violated((
-                "P8",
-                "its time is before that of the record before".into(),
-            )));
+            return Err(violated(("P8", "its time is before that of the record before".into())));
         }
         self.change(seq, stamp, record).map_err(violated)?;
         self.next = seq.next();
@@ -185,10 +161,9 @@ impl State {
 
     fn change(&mut self, seq: Seq, stamp: Stamp, record: &Record) -> Result<(), Broken> {
         match record {
-            Record::Opened(opened) if opened.incarnation <= self.incarnation => Err((
-                "P9",
-                format!("incarnation {} was there already", opened.incarnation),
-            )),
+            Record::Opened(opened) if opened.incarnation <= self.incarnation => {
+                Err(("P9", format!("incarnation {} was there already", opened.incarnation)))
+            }
             Record::Opened(opened) => {
                 self.incarnation = opened.incarnation;
                 self.waits.clear();
@@ -197,9 +172,7 @@ impl State {
             Record::Created(created) => self.create(seq, stamp, created),
             Record::Sent(sent) => {
                 let mail = Mail::new(seq, stamp.at, sent);
-                sent.to
-                    .iter()
-                    .try_for_each(|&to| self.on(to, seq, |row| row.receive(mail)))
+                sent.to.iter().try_for_each(|&to| self.on(to, seq, |row| row.receive(mail)))
             }
             Record::Queued(queued) => {
                 let run = RunId::new(seq, stamp);
@@ -247,8 +220,7 @@ impl State {
         change(row)?;
         self.dirty.insert(actor);
         if self.derived {
-            self.counters
-                .change(row.parent, root, before, row.counted());
+            self.counters.change(row.parent, root, before, row.counted());
         }
         Ok(())
     }
@@ -263,10 +235,7 @@ impl State {
             };
         }
         if created.parent.is_some_and(|parent| parent >= created.actor) {
-            return Err((
-                "P2",
-                format!("actor {} has a parent that is not there", created.actor),
-            ));
+            return Err(("P2", format!("actor {} has a parent that is not there", created.actor)));
         }
         if self.derived {
             self.index(created.actor, &row);
@@ -283,10 +252,7 @@ impl State {
             self.keys.insert((parent, key), actor);
         }
         if let (Some(agent), Some(parent)) = (&row.agent, row.parent) {
-            *self
-                .names
-                .entry((row.address.session(), agent.clone()))
-                .or_default() += 1;
+            *self.names.entry((row.address.session(), agent.clone())).or_default() += 1;
             let (root, _) = self.root(parent);
             self.counters.spawned(parent, root, row.created);
         }
@@ -299,8 +265,7 @@ impl State {
             let actor = self.next_number();
             self.index(actor, &row);
             let root = row.parent.map_or(actor, |parent| self.root(parent).0);
-            self.counters
-                .change(row.parent, root, row::Counted::default(), row.counted());
+            self.counters.change(row.parent, root, row::Counted::default(), row.counted());
             self.rows.push(row);
         }
         self.derived = true;
@@ -308,10 +273,6 @@ impl State {
             return Ok(());
         }
         let what = "two actors have one address".into();
-        Err(Violation {
-            promise: "P2",
-            record: self.next,
-            what,
-        })
+        Err(Violation { promise: "P2", record: self.next, what })
     }
 }

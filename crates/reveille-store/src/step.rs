@@ -75,13 +75,7 @@ pub struct Draft {
 
 impl Draft {
     pub(crate) const fn new(next: Seq, stamp: Stamp, limits: Limits) -> Self {
-        Self {
-            next,
-            stamp,
-            limits,
-            recovering: false,
-            records: Vec::new(),
-        }
+        Self { next, stamp, limits, recovering: false, records: Vec::new() }
     }
 
     /// When the commit was begun.
@@ -116,9 +110,7 @@ pub(crate) fn known<'a>(state: &'a State, address: &Address) -> Result<(Number, 
     state
         .find(address)
         .and_then(|number| state.row(number).map(|row| (number, row)))
-        .ok_or_else(|| OpError::UnknownActor {
-            address: address.clone(),
-        })
+        .ok_or_else(|| OpError::UnknownActor { address: address.clone() })
 }
 
 /// The row whose turn this token is for (P9).

@@ -44,10 +44,7 @@ pub struct Report {
 
 impl Report {
     fn find(&mut self, promise: &'static str, what: impl Into<String>) {
-        self.findings.push(Finding {
-            promise,
-            what: what.into(),
-        });
+        self.findings.push(Finding { promise, what: what.into() });
     }
 }
 
@@ -112,9 +109,7 @@ fn check_log(report: &mut Report, txn: &ReadTransaction, state: &State) -> Resul
             report.records += 1;
             match record {
                 Record::RunEnded(ended) => {
-                    let worker = state
-                        .row(ended.actor)
-                        .is_some_and(|row| row.parent.is_some());
+                    let worker = state.row(ended.actor).is_some_and(|row| row.parent.is_some());
                     let may_be_silent = matches!(ended.outcome, Outcome::Cancelled { .. });
                     if worker && !may_be_silent {
                         untold.push((ended.actor, ended.run, seq));
@@ -151,17 +146,11 @@ fn check_replay(
     replay(txn, &mut replayed)?;
     if replayed.rows().len() != state.rows().len() {
         let (log, rows) = (replayed.rows().len(), state.rows().len());
-        report.find(
-            "P2",
-            format!("the log makes {log} actors, the checkpoint has {rows}"),
-        );
+        report.find("P2", format!("the log makes {log} actors, the checkpoint has {rows}"));
     }
     for (number, (log, row)) in (0..).zip(replayed.rows().iter().zip(state.rows())) {
         let number: Number = number;
-        let row = Row {
-            as_of: log.as_of,
-            ..row.clone()
-        };
+        let row = Row { as_of: log.as_of, ..row.clone() };
         if *log != row {
             let what = format!("row {number} ({}) is not what the log says", row.address);
             report.find("P2", what);
@@ -208,10 +197,7 @@ fn check_kept(
 ) -> Result<(), DiskError> {
     let kept: Vec<Seq> = row.kept().collect();
     let found = disk.reader().read(&kept)?;
-    let outcome = row
-        .ended
-        .as_ref()
-        .map(|ended| (ended.outcome, ended.id.seq()));
+    let outcome = row.ended.as_ref().map(|ended| (ended.outcome, ended.id.seq()));
     let why = |seq: Seq| row.dead.iter().any(|dead| dead.why == seq);
     for (seq, found) in kept.iter().zip(found) {
         let what = match found {
@@ -230,10 +216,7 @@ fn check_kept(
             }
             Some(_) => "it is another record",
         };
-        report.find(
-            "P2",
-            format!("record {seq}, which {} leads to: {what}", row.address),
-        );
+        report.find("P2", format!("record {seq}, which {} leads to: {what}", row.address));
     }
     Ok(())
 }

@@ -57,22 +57,11 @@ fn a_log_that_is_trimmed_keeps_what_is_unread_and_what_is_the_latest_outcome() {
     drop(store);
 
     let raw = RawStore::open(folder.path()).unwrap();
-    let (log, cold) = (
-        raw.entries(Table::Log).unwrap(),
-        raw.entries(Table::Segments).unwrap(),
-    );
-    assert!(
-        log[0].0 > 100,
-        "the log was trimmed: it begins with record {}",
-        log[0].0
-    );
+    let (log, cold) = (raw.entries(Table::Log).unwrap(), raw.entries(Table::Segments).unwrap());
+    assert!(log[0].0 > 100, "the log was trimmed: it begins with record {}", log[0].0);
     let bytes: usize = log.iter().map(|(_, blob)| blob.len()).sum();
     assert!(bytes < 8_000, "{bytes} bytes of log");
-    assert!(
-        !cold.is_empty() && cold.len() < 10,
-        "{} segments",
-        cold.len()
-    );
+    assert!(!cold.is_empty() && cold.len() < 10, "{} segments", cold.len());
     drop(raw);
 
     let report = reveille_store::verify::verify(folder.path()).unwrap();
@@ -92,19 +81,13 @@ fn a_log_that_is_trimmed_keeps_what_is_unread_and_what_is_the_latest_outcome() {
     }
     store.close().unwrap();
     drop(store);
-    let cold = RawStore::open(folder.path())
-        .unwrap()
-        .entries(Table::Segments)
-        .unwrap();
+    let cold = RawStore::open(folder.path()).unwrap().entries(Table::Segments).unwrap();
     assert!(cold.len() <= 3, "{} segments", cold.len());
 }
 
 fn kept(rows: &[reveille_store::state::row::Row]) -> Vec<Seq> {
-    let unread = rows
-        .iter()
-        .flat_map(|row| row.unread().map(|mail| mail.seq()).collect::<Vec<_>>());
-    let ended = rows
-        .iter()
-        .filter_map(|row| row.ended.as_ref().map(|ended| ended.outcome));
+    let unread =
+        rows.iter().flat_map(|row| row.unread().map(|mail| mail.seq()).collect::<Vec<_>>());
+    let ended = rows.iter().filter_map(|row| row.ended.as_ref().map(|ended| ended.outcome));
     unread.chain(ended).collect()
 }

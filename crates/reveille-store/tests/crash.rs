@@ -24,11 +24,7 @@ fn undisturbed() -> (BTreeMap<Seq, Vec<Row>>, u64, u64) {
     let opened = disk.operations();
     let mut runner = Runner::new(&store);
     runner.everything().unwrap();
-    let rows = runner
-        .rows
-        .into_iter()
-        .chain([(Seq(1), Vec::new())])
-        .collect();
+    let rows = runner.rows.into_iter().chain([(Seq(1), Vec::new())]).collect();
     (rows, opened, disk.operations())
 }
 

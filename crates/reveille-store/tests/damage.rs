@@ -1,12 +1,7 @@
 //! P2, section 12: a store that was damaged is never taken for a good one, and what is broken is
 //! named.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stderr
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::print_stderr)]
 
 mod support;
 
@@ -60,11 +55,8 @@ fn change_records(raw: &RawStore, kind: &str, change: impl Fn(&mut Vec<Record>, 
     let (header, records) = open_blob(&bytes).unwrap();
     let mut records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
     change(&mut records, at);
-    let value = if records.is_empty() {
-        None
-    } else {
-        Some(close_blob(&header, &records).unwrap())
-    };
+    let value =
+        if records.is_empty() { None } else { Some(close_blob(&header, &records).unwrap()) };
     raw.put(Table::Log, key, value.as_deref()).unwrap();
 }
 
@@ -76,15 +68,10 @@ fn log_damages() -> Vec<(String, String, Damage)> {
             let (key, bytes) = entry(raw, 3);
             raw.put(Table::Log, key, Some(&flip(&bytes, 10))).unwrap();
         }),
-        damage(
-            "a bit of a blob's last record flipped",
-            "log blob",
-            move |raw| {
-                let (key, bytes) = entry(raw, 3);
-                raw.put(Table::Log, key, Some(&flip(&bytes, bytes.len() - 1)))
-                    .unwrap();
-            },
-        ),
+        damage("a bit of a blob's last record flipped", "log blob", move |raw| {
+            let (key, bytes) = entry(raw, 3);
+            raw.put(Table::Log, key, Some(&flip(&bytes, bytes.len() - 1))).unwrap();
+        }),
         damage("a blob removed", "is missing or out of place", move |raw| {
             raw.put(Table::Log, entry(raw, 3).0, None).unwrap();
         }),
@@ -95,27 +82,18 @@ fn log_damages() -> Vec<(String, String, Damage)> {
             let last = raw.entries(Table::Log).unwrap().len() - 1;
             raw.put(Table::Log, entry(raw, last).0, None).unwrap();
         }),
-        damage(
-            "two blobs swapped",
-            "says that it begins with record",
-            move |raw| {
-                let ((a, first), (b, second)) = (entry(raw, 3), entry(raw, 4));
-                raw.put(Table::Log, a, Some(&second)).unwrap();
-                raw.put(Table::Log, b, Some(&first)).unwrap();
-            },
-        ),
-        damage(
-            "a blob doubled",
-            "says that it begins with record",
-            move |raw| {
-                let ((_, first), (next, _)) = (entry(raw, 3), entry(raw, 4));
-                raw.put(Table::Log, next, Some(&first)).unwrap();
-            },
-        ),
+        damage("two blobs swapped", "says that it begins with record", move |raw| {
+            let ((a, first), (b, second)) = (entry(raw, 3), entry(raw, 4));
+            raw.put(Table::Log, a, Some(&second)).unwrap();
+            raw.put(Table::Log, b, Some(&first)).unwrap();
+        }),
+        damage("a blob doubled", "says that it begins with record", move |raw| {
+            let ((_, first), (next, _)) = (entry(raw, 3), entry(raw, 4));
+            raw.put(Table::Log, next, Some(&first)).unwrap();
+        }),
         damage("a blob truncated", "log blob", move |raw| {
             let (key, bytes) = entry(raw, 3);
-            raw.put(Table::Log, key, Some(&bytes[..bytes.len() - 5]))
-                .unwrap();
+            raw.put(Table::Log, key, Some(&bytes[..bytes.len() - 5])).unwrap();
         }),
         damage("a blob emptied", "log blob", move |raw| {
             raw.put(Table::Log, entry(raw, 3).0, Some(&[])).unwrap();
@@ -158,27 +136,18 @@ fn checkpoint_damages() -> Vec<(String, String, Damage)> {
             raw.put(Table::Rows, 0, Some(&second)).unwrap();
             raw.put(Table::Rows, 1, Some(&first)).unwrap();
         }),
-        damage(
-            "a row in another one's place",
-            "two actors have one address",
-            move |raw| {
-                let (_, first) = entry(raw, Table::Rows, 0);
-                raw.put(Table::Rows, 1, Some(&first)).unwrap();
-            },
-        ),
+        damage("a row in another one's place", "two actors have one address", move |raw| {
+            let (_, first) = entry(raw, Table::Rows, 0);
+            raw.put(Table::Rows, 1, Some(&first)).unwrap();
+        }),
         damage("a row truncated", "row 1", move |raw| {
             let (key, bytes) = entry(raw, Table::Rows, 1);
-            raw.put(Table::Rows, key, Some(&bytes[..bytes.len() - 1]))
-                .unwrap();
+            raw.put(Table::Rows, key, Some(&bytes[..bytes.len() - 1])).unwrap();
         }),
-        damage(
-            "a bit of the checkpoint flipped",
-            "meta checkpoint",
-            move |raw| {
-                let (key, bytes) = entry(raw, Table::Meta, 1);
-                raw.put(Table::Meta, key, Some(&flip(&bytes, 12))).unwrap();
-            },
-        ),
+        damage("a bit of the checkpoint flipped", "meta checkpoint", move |raw| {
+            let (key, bytes) = entry(raw, Table::Meta, 1);
+            raw.put(Table::Meta, key, Some(&flip(&bytes, 12))).unwrap();
+        }),
         damage("the store's own description removed", "meta store", |raw| {
             raw.put(Table::Meta, 0, None).unwrap();
         }),
@@ -189,17 +158,12 @@ fn segment_damages() -> Vec<(String, String, Damage)> {
     vec![
         damage("a bit of a segment flipped", "segment", |raw| {
             let (key, bytes) = raw.entries(Table::Segments).unwrap()[0].clone();
-            raw.put(Table::Segments, key, Some(&flip(&bytes, 20)))
-                .unwrap();
+            raw.put(Table::Segments, key, Some(&flip(&bytes, 20))).unwrap();
         }),
-        damage(
-            "the first blob of a trimmed log removed",
-            "expected to be its first",
-            |raw| {
-                let (key, _) = raw.entries(Table::Log).unwrap()[0].clone();
-                raw.put(Table::Log, key, None).unwrap();
-            },
-        ),
+        damage("the first blob of a trimmed log removed", "expected to be its first", |raw| {
+            let (key, _) = raw.entries(Table::Log).unwrap()[0].clone();
+            raw.put(Table::Log, key, None).unwrap();
+        }),
         damage("a segment removed", "it is gone", |raw| {
             let (key, _) = raw.entries(Table::Segments).unwrap()[0].clone();
             raw.put(Table::Segments, key, None).unwrap();
@@ -241,11 +205,7 @@ fn every_way_to_damage_the_log_is_found_and_named() {
         .flat_map(|(_, bytes)| open_blob(bytes).unwrap().1)
         .map(|(_, record)| record.name())
         .collect();
-    assert_eq!(
-        kinds.len(),
-        Record::KINDS.len(),
-        "the workload writes every type: {kinds:?}"
-    );
+    assert_eq!(kinds.len(), Record::KINDS.len(), "the workload writes every type: {kinds:?}");
     drop(raw);
     assert_found(good.path(), log_damages());
 }
@@ -271,9 +231,6 @@ fn a_store_of_a_newer_format_is_refused_with_both_numbers_and_left_untouched() {
     fs::write(folder.path().join("FORMAT"), "reveille store 9\n").unwrap();
     let before = fs::read(folder.path().join("store.redb")).unwrap();
     let error = small(1 << 20).open(folder.path()).unwrap_err().to_string();
-    assert!(
-        error.contains("format 9") && error.contains("formats up to 1"),
-        "{error}"
-    );
+    assert!(error.contains("format 9") && error.contains("formats up to 1"), "{error}");
     assert_eq!(fs::read(folder.path().join("store.redb")).unwrap(), before);
 }

@@ -24,10 +24,7 @@ use reveille_store::record::{
 };
 
 const GOLDEN: &str = include_str!("golden/records-1.txt");
-const STAMP: Stamp = Stamp {
-    at: Timestamp::from_millis(1_800_000_000_123),
-    salt: 0xbeef,
-};
+const STAMP: Stamp = Stamp { at: Timestamp::from_millis(1_800_000_000_123), salt: 0xbeef };
 
 fn session() -> SessionId {
     SessionId::new(Seq(2), STAMP)
@@ -74,69 +71,29 @@ fn samples() -> Vec<Record> {
             content: codec::encode(&Content::Text(text())).unwrap(),
         }
         .into(),
-        Queued {
-            actor,
-            first: Seq(7),
-            task_id: Some("T1".into()),
-        }
-        .into(),
+        Queued { actor, first: Seq(7), task_id: Some("T1".into()) }.into(),
         Claimed {
             actor,
             run: Some(Seq(8)),
             turn: None,
             trigger: Trigger::Wait,
-            picks: vec![
-                Pick {
-                    seq: Seq(7),
-                    cut: false,
-                },
-                Pick {
-                    seq: Seq(1 << 40),
-                    cut: true,
-                },
-            ],
+            picks: vec![Pick { seq: Seq(7), cut: false }, Pick { seq: Seq(1 << 40), cut: true }],
         }
         .into(),
-        Offered {
-            actor,
-            injection: Seq(9),
-            attempt: 2,
-        }
-        .into(),
-        TurnEnded {
-            actor,
-            turn: Seq(9),
-        }
-        .into(),
+        Offered { actor, injection: Seq(9), attempt: 2 }.into(),
+        TurnEnded { actor, turn: Seq(9) }.into(),
         TurnFailed {
             actor,
             turn: Seq(9),
             failure: TurnFailure::Lost { charged: true },
             error: "gone".into(),
-            charges: Charges {
-                attempts: 1,
-                deaths: 2,
-            },
+            charges: Charges { attempts: 1, deaths: 2 },
             again_at: STAMP.at,
         }
         .into(),
-        Settled {
-            actor,
-            messages: vec![Seq(7)],
-            how: Settlement::Failed,
-        }
-        .into(),
-        Released {
-            actor,
-            messages: vec![Seq(7), Seq(8)],
-        }
-        .into(),
-        Dead {
-            actor,
-            messages: vec![Seq(7)],
-            reason: DeadReason::Poison("no".into()),
-        }
-        .into(),
+        Settled { actor, messages: vec![Seq(7)], how: Settlement::Failed }.into(),
+        Released { actor, messages: vec![Seq(7), Seq(8)] }.into(),
+        Dead { actor, messages: vec![Seq(7)], reason: DeadReason::Poison("no".into()) }.into(),
         RunEnded {
             actor,
             run: Seq(8),
@@ -162,9 +119,7 @@ fn hex(bytes: &[u8]) -> String {
 
 fn unhex(text: &str) -> Vec<u8> {
     let pairs = text.as_bytes().chunks(2);
-    pairs
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
-        .collect()
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
 fn golden() -> BTreeMap<&'static str, Vec<u8>> {
@@ -181,10 +136,7 @@ fn every_type_of_record_is_written_and_read_as_version_1_wrote_it() {
         record.write(&mut bytes).unwrap();
         let _ = writeln!(written, "{} {}", record.name(), hex(&bytes));
     }
-    assert_eq!(
-        written, GOLDEN,
-        "what is written has changed: a new version is needed"
-    );
+    assert_eq!(written, GOLDEN, "what is written has changed: a new version is needed");
     for record in samples() {
         let (frame, rest) = read_frame(&golden[record.name()]).unwrap();
         assert!(rest.is_empty());
@@ -210,95 +162,37 @@ fn a_second_implementation_of_the_format_reads_the_same() {
     let golden = golden();
     let id = session_bytes();
     assert_eq!(second!(u64, &golden["Opened"]), 3);
-    type Made = (
-        u32,
-        Option<Id>,
-        String,
-        Option<String>,
-        Option<String>,
-        Option<u32>,
-        Option<String>,
-    );
+    type Made =
+        (u32, Option<Id>, String, Option<String>, Option<String>, Option<u32>, Option<String>);
     let made = second!(Made, &golden["Created"]);
     let name = "worker-1".to_owned();
     let agent = Some("worker".to_owned());
-    assert_eq!(
-        made,
-        (
-            300,
-            Some(id),
-            name.clone(),
-            None,
-            agent,
-            Some(1),
-            Some("key".into())
-        )
-    );
+    assert_eq!(made, (300, Some(id), name.clone(), None, agent, Some(1), Some("key".into())));
     // Caller::Actor is the fifth of its kind, Notice the second, LivenessNotice the third.
     type From = (u32, (Id, String));
-    type Head = (
-        From,
-        Vec<u32>,
-        u32,
-        u32,
-        bool,
-        Option<(u32, u64)>,
-        u32,
-        u32,
-        (u32, Vec<u8>),
-    );
+    type Head = (From, Vec<u32>, u32, u32, bool, Option<(u32, u64)>, u32, u32, (u32, Vec<u8>));
     let sent = second!(Head, &golden["Sent"]);
     let about = Some((300, 70_000));
     let content = codec::encode(&Content::Text(text())).unwrap();
     assert_eq!(sent.0, (4, (id, name)));
-    assert_eq!(
-        (sent.1, sent.2, sent.3, sent.4, sent.5),
-        (vec![1, 300], 1, 2, true, about)
-    );
+    assert_eq!((sent.1, sent.2, sent.3, sent.4, sent.5), (vec![1, 300], 1, 2, true, about));
     assert_eq!((sent.6, sent.7, sent.8), (1_000, 250, (20, content)));
     let queued = second!((u32, u64, Option<String>), &golden["Queued"]);
     assert_eq!(queued, (300, 7, Some("T1".into())));
     type Taken = (u32, Option<u64>, Option<u64>, u32, Vec<(u64, bool)>);
     let claimed = second!(Taken, &golden["Claimed"]);
-    assert_eq!(
-        claimed,
-        (300, Some(8), None, 2, vec![(7, false), (1 << 40, true)])
-    );
+    assert_eq!(claimed, (300, Some(8), None, 2, vec![(7, false), (1 << 40, true)]));
     assert_eq!(second!((u32, u64, u32), &golden["Offered"]), (300, 9, 2));
     assert_eq!(second!((u32, u64), &golden["TurnEnded"]), (300, 9));
-    let failed = second!(
-        (u32, u64, (u32, bool), String, (u32, u32), u64),
-        &golden["TurnFailed"]
-    );
-    assert_eq!(
-        failed,
-        (
-            300,
-            9,
-            (5, true),
-            "gone".into(),
-            (1, 2),
-            STAMP.at.as_millis()
-        )
-    );
-    assert_eq!(
-        second!((u32, Vec<u64>, u32), &golden["Settled"]),
-        (300, vec![7], 1)
-    );
-    assert_eq!(
-        second!((u32, Vec<u64>), &golden["Released"]),
-        (300, vec![7, 8])
-    );
+    let failed = second!((u32, u64, (u32, bool), String, (u32, u32), u64), &golden["TurnFailed"]);
+    assert_eq!(failed, (300, 9, (5, true), "gone".into(), (1, 2), STAMP.at.as_millis()));
+    assert_eq!(second!((u32, Vec<u64>, u32), &golden["Settled"]), (300, vec![7], 1));
+    assert_eq!(second!((u32, Vec<u64>), &golden["Released"]), (300, vec![7, 8]));
     let dead = second!((u32, Vec<u64>, (u32, String)), &golden["Dead"]);
     assert_eq!(dead, (300, vec![7], (0, "no".into())));
     type Ended = (u32, u64, (u32, (u32, String), Option<String>, String), bool);
     let ended = second!(Ended, &golden["RunEnded"]);
-    let outcome = (
-        0,
-        (5, "fine".into()),
-        Some("in a line".into()),
-        "the result".into(),
-    );
+    let outcome = (0, (5, "fine".into()), Some("in a line".into()), "the result".into());
     assert_eq!(ended, (300, 8, outcome, false));
     assert_eq!(second!((u32, u64), &golden["Stalled"]), (300, 8));
     assert_eq!(second!((u32, u64), &golden["Rearmed"]), (300, 8));

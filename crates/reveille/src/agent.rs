@@ -69,12 +69,7 @@ impl TurnReport {
     #[must_use]
     pub fn new(result: impl Into<String>) -> Self {
         let result = result.into();
-        let report = Report {
-            status: Status::Unreported,
-            summary: None,
-            result,
-            next: Next::Auto,
-        };
+        let report = Report { status: Status::Unreported, summary: None, result, next: Next::Auto };
         Self { report }
     }
 
@@ -119,51 +114,31 @@ pub struct TurnError {
 
 impl TurnError {
     const fn new(failure: TurnFailure, class: FailureClass, message: String) -> Self {
-        Self {
-            failure,
-            class,
-            message,
-        }
+        Self { failure, class, message }
     }
 
     /// The agent cannot be reached: tried again without end, and not charged to the mail.
     #[must_use]
     pub fn unavailable(message: impl fmt::Display) -> Self {
-        Self::new(
-            TurnFailure::Unavailable,
-            FailureClass::Transient,
-            message.to_string(),
-        )
+        Self::new(TurnFailure::Unavailable, FailureClass::Transient, message.to_string())
     }
 
     /// It may work the next time.
     #[must_use]
     pub fn transient(message: impl fmt::Display) -> Self {
-        Self::new(
-            TurnFailure::Transient,
-            FailureClass::Transient,
-            message.to_string(),
-        )
+        Self::new(TurnFailure::Transient, FailureClass::Transient, message.to_string())
     }
 
     /// It will not work the next time: the run fails.
     #[must_use]
     pub fn permanent(message: impl fmt::Display) -> Self {
-        Self::new(
-            TurnFailure::Permanent,
-            FailureClass::Permanent,
-            message.to_string(),
-        )
+        Self::new(TurnFailure::Permanent, FailureClass::Permanent, message.to_string())
     }
 
     /// The injection is more than the agent can take.
     #[must_use]
     pub fn overflow(message: impl fmt::Display) -> Self {
-        Self::new(
-            TurnFailure::Overflow,
-            FailureClass::Overflow,
-            message.to_string(),
-        )
+        Self::new(TurnFailure::Overflow, FailureClass::Overflow, message.to_string())
     }
 
     /// What the outcome says of the failure, if the run fails by it: a program's exit, for example.
@@ -186,14 +161,8 @@ impl TurnError {
 impl<E: Into<BoxError>> From<E> for TurnError {
     fn from(error: E) -> Self {
         let error: BoxError = error.into();
-        let passes = error
-            .downcast_ref::<OpError>()
-            .is_some_and(OpError::is_retryable);
-        if passes {
-            Self::transient(error)
-        } else {
-            Self::permanent(error)
-        }
+        let passes = error.downcast_ref::<OpError>().is_some_and(OpError::is_retryable);
+        if passes { Self::transient(error) } else { Self::permanent(error) }
     }
 }
 
@@ -243,9 +212,7 @@ pub struct AgentSpec {
 
 impl fmt::Debug for AgentSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentSpec")
-            .field("stall_after", &self.stall_after)
-            .finish_non_exhaustive()
+        f.debug_struct("AgentSpec").field("stall_after", &self.stall_after).finish_non_exhaustive()
     }
 }
 
@@ -261,16 +228,10 @@ impl AgentSpec {
         let open: Arc<Open> = Arc::new(move |new| {
             let agent = open(new);
             Box::pin(async move {
-                agent
-                    .await
-                    .map(|agent| Box::new(agent) as BoxAgent)
-                    .map_err(Into::into)
+                agent.await.map(|agent| Box::new(agent) as BoxAgent).map_err(Into::into)
             })
         });
-        Self {
-            open,
-            stall_after: None,
-        }
+        Self { open, stall_after: None }
     }
 
     /// No progress for this long is a stall; at least a millisecond.
@@ -295,14 +256,9 @@ mod tests {
 
     #[test]
     fn a_question_mark_means_permanent_except_for_refusals_that_pass() {
-        let passing = OpError::StorageFailed {
-            reason: "disk".into(),
-        };
+        let passing = OpError::StorageFailed { reason: "disk".into() };
         assert_eq!(fails(passing).unwrap_err().failure, TurnFailure::Transient);
-        assert_eq!(
-            fails(OpError::StaleToken).unwrap_err().failure,
-            TurnFailure::Permanent
-        );
+        assert_eq!(fails(OpError::StaleToken).unwrap_err().failure, TurnFailure::Permanent);
         let other: TurnError = "no such file".into();
         assert_eq!(other.failure, TurnFailure::Permanent);
     }

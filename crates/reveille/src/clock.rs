@@ -39,12 +39,7 @@ impl Clock {
     /// A clock that begins at `started` and goes with tokio's, which tests can pause.
     #[must_use]
     pub fn virtual_from(started: Timestamp) -> Self {
-        Self {
-            started,
-            origin: Instant::now(),
-            ahead: AtomicU64::new(0),
-            follow_wall: false,
-        }
+        Self { started, origin: Instant::now(), ahead: AtomicU64::new(0), follow_wall: false }
     }
 
     /// The moment.
@@ -70,9 +65,7 @@ impl Clock {
 
 #[allow(clippy::disallowed_methods)] // this is the module that may
 fn wall() -> Timestamp {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
@@ -90,15 +83,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_clock_follows_a_wall_clock_that_is_ahead_and_none_that_is_behind() {
-        let behind = Clock {
-            follow_wall: true,
-            ..Clock::virtual_from(Timestamp::from_millis(1))
-        };
+        let behind = Clock { follow_wall: true, ..Clock::virtual_from(Timestamp::from_millis(1)) };
         assert!(behind.now().as_millis() > 1_700_000_000_000);
-        let ahead = Clock {
-            follow_wall: true,
-            ..Clock::virtual_from(Timestamp::MAX)
-        };
+        let ahead = Clock { follow_wall: true, ..Clock::virtual_from(Timestamp::MAX) };
         assert_eq!(ahead.now(), Timestamp::MAX);
     }
 }

@@ -77,32 +77,18 @@ impl Config {
                 return Ok(());
             }
             let ((low, is), (high, limit)) = (low, high);
-            Err(ConfigError(format!(
-                "{low} ({is:?}) must not be above {high} ({limit:?})"
-            )))
+            Err(ConfigError(format!("{low} ({is:?}) must not be above {high} ({limit:?})")))
         };
         let hour = ("an hour", Duration::from_secs(3600));
-        not_above(
-            ("window.quiet", self.window.quiet),
-            ("window.max", self.window.max),
-        )?;
+        not_above(("window.quiet", self.window.quiet), ("window.max", self.window.max))?;
         not_above(("window.max", self.window.max), hour)?;
-        not_above(
-            ("backoff.min", self.backoff.0),
-            ("backoff.max", self.backoff.1),
-        )?;
-        not_above(
-            ("one millisecond", Duration::from_millis(1)),
-            ("backoff.min", self.backoff.0),
-        )?;
+        not_above(("backoff.min", self.backoff.0), ("backoff.max", self.backoff.1))?;
+        not_above(("one millisecond", Duration::from_millis(1)), ("backoff.min", self.backoff.0))?;
         not_above(
             ("one millisecond", Duration::from_millis(1)),
             ("stall_after", self.stall_after),
         )?;
-        let (bytes, least) = (
-            self.limits.injection.bytes,
-            InjectionLimits::default().bytes,
-        );
+        let (bytes, least) = (self.limits.injection.bytes, InjectionLimits::default().bytes);
         if bytes < least {
             let what = format!("limits.injection.bytes is {bytes}, allowed is at least {least}");
             return Err(ConfigError(what));

@@ -46,10 +46,7 @@ impl Drop for Loan {
         self.pulse.over();
         let agent = self.agent.take();
         // The actor may be gone; then so is the need for an answer.
-        let _ = self.home.cast(Message::Returned {
-            pulse: Arc::clone(&self.pulse),
-            agent,
-        });
+        let _ = self.home.cast(Message::Returned { pulse: Arc::clone(&self.pulse), agent });
     }
 }
 
@@ -66,20 +63,14 @@ pub(crate) struct Order {
 /// Runs a turn to its end.
 pub(crate) async fn execute(mut loan: Loan, order: Order) {
     let hub = Arc::clone(&loan.hub);
-    loan.pulse
-        .hold(hub.slots.of(&order.agent).acquire(order.place).await);
+    loan.pulse.hold(hub.slots.of(&order.agent).acquire(order.place).await);
     if hub.phase() != Phase::Running {
         return;
     }
     let claim = match order.start {
         Start::Again => hub.store.run(OfferAgain { actor: loan.actor }).await,
         Start::Task | Start::Window => {
-            hub.store
-                .run(ClaimMail {
-                    actor: loan.actor,
-                    windows: hub.config.window,
-                })
-                .await
+            hub.store.run(ClaimMail { actor: loan.actor, windows: hub.config.window }).await
         }
     };
     match claim {
@@ -128,9 +119,7 @@ async fn hand_over(loan: &mut Loan, order: &Order, claim: &Claim) -> Result<Turn
         attempt: claim.attempt,
     };
     if claim.lost && has(loan, order, claim).await? {
-        return Ok(TurnReport {
-            report: settled_already(),
-        });
+        return Ok(TurnReport { report: settled_already() });
     }
     let mut agent = agent(loan, order, claim).await?;
     // The agent's future is made inside, because making it may panic too.
@@ -193,10 +182,7 @@ fn settled_already() -> Report {
 /// Makes the agent. One that cannot be made keeps mail waiting as one that is away does (W12); a
 /// task that it was to begin did not start, and whoever asked for it is told.
 async fn open(order: &Order, claim: &Claim) -> Result<BoxAgent, TurnError> {
-    let new = NewAgent {
-        address: order.address.clone(),
-        agent: order.agent.clone(),
-    };
+    let new = NewAgent { address: order.address.clone(), agent: order.agent.clone() };
     let opened = AssertUnwindSafe(async { order.spec.open(new).await.map_err(|e| e.to_string()) });
     let error = match opened.catch_unwind().await {
         Ok(Ok(agent)) => return Ok(agent),
@@ -211,14 +197,7 @@ async fn open(order: &Order, claim: &Claim) -> Result<BoxAgent, TurnError> {
 }
 
 async fn end(hub: &Hub, claim: &Claim, report: TurnReport) -> Result<TurnEnd, OpError> {
-    match hub
-        .store
-        .run(EndTurn {
-            token: claim.token,
-            report: report.report,
-        })
-        .await
-    {
+    match hub.store.run(EndTurn { token: claim.token, report: report.report }).await {
         // An answer that cannot be kept is a failure of the turn, not a turn without end.
         Err(error @ (OpError::TooLarge { .. } | OpError::Invalid { .. })) => {
             fail(hub, claim, error.into()).await
@@ -228,11 +207,7 @@ async fn end(hub: &Hub, claim: &Claim, report: TurnReport) -> Result<TurnEnd, Op
 }
 
 async fn fail(hub: &Hub, claim: &Claim, error: TurnError) -> Result<TurnEnd, OpError> {
-    let TurnError {
-        failure,
-        class,
-        message,
-    } = error;
+    let TurnError { failure, class, message } = error;
     let limit = reveille_core::limits::ERROR_BYTES;
     let back_off = match failure {
         TurnFailure::Unavailable | TurnFailure::Transient | TurnFailure::Panic => {
@@ -241,13 +216,7 @@ async fn fail(hub: &Hub, claim: &Claim, error: TurnError) -> Result<TurnEnd, OpE
         _ => Duration::ZERO,
     };
     let error = reveille_core::notice::head(&message, limit).to_owned();
-    let fail = FailTurn {
-        token: claim.token,
-        failure,
-        class,
-        error,
-        back_off,
-        cause: Cause::Crash,
-    };
+    let fail =
+        FailTurn { token: claim.token, failure, class, error, back_off, cause: Cause::Crash };
     hub.store.run(fail).await
 }

@@ -81,9 +81,7 @@ pub(crate) struct Hub {
 
 impl std::fmt::Debug for Hub {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hub")
-            .field("store", &self.store)
-            .finish_non_exhaustive()
+        f.debug_struct("Hub").field("store", &self.store).finish_non_exhaustive()
     }
 }
 

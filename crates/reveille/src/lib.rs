@@ -57,7 +57,7 @@ mod watchdog;
 pub use reveille_core::*;
 pub use reveille_store::step::recover::Recovered;
 pub use reveille_store::step::turn::Next;
-pub use reveille_store::{OpenError, Options, Store};
+pub use reveille_store::{Committed, Observer, OpenError, Options, Store};
 
 pub use self::agent::{Agent, AgentSpec, NewAgent, Presence, TurnError, TurnReport};
 pub use self::clock::Clock;

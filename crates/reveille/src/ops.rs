@@ -38,54 +38,32 @@ pub(crate) async fn spawn(
     token: Option<Token>,
 ) -> Result<Worker, OpError> {
     hub.open_to(token)?;
-    let Spawn {
-        agent,
-        first,
-        key,
-        task_id,
-    } = spawn;
+    let Spawn { agent, first, key, task_id } = spawn;
     let agent = AgentName::new(&agent)?;
     let first = Prepared::text(caller, first, false)?;
     let queue = hub.slots.of(&agent).queue();
-    let spawned = hub
-        .store
-        .run(actors::Spawn {
-            parent,
-            agent,
-            key,
-            first,
-            task_id,
-            token,
-        })
-        .await?;
+    let spawned =
+        hub.store.run(actors::Spawn { parent, agent, key, first, task_id, token }).await?;
     let admission = match (spawned.run, queue) {
         (None, _) => Admission::Existing,
         (Some(_), None) => Admission::Admitted,
         (Some(_), Some(position)) => Admission::Queued { position },
     };
-    Ok(Worker {
-        address: spawned.address,
-        run: spawned.run,
-        admission,
-    })
+    Ok(Worker { address: spawned.address, run: spawned.run, admission })
 }
 
 /// The number of an actor.
 pub(crate) async fn number(hub: &Hub, address: &Address) -> Result<Number, OpError> {
     let wanted = address.clone();
     let number = hub.store.look(move |state| state.find(&wanted)).await?;
-    number.ok_or_else(|| OpError::UnknownActor {
-        address: address.clone(),
-    })
+    number.ok_or_else(|| OpError::UnknownActor { address: address.clone() })
 }
 
 /// The outcome that a record holds.
 pub(crate) async fn outcome(hub: &Hub, seq: Seq) -> Result<Outcome, OpError> {
     match records(hub, vec![seq]).await?.pop() {
         Some((_, Record::RunEnded(ended))) => Ok(ended.outcome),
-        _ => Err(OpError::UnknownId {
-            id: format!("outcome {seq}"),
-        }),
+        _ => Err(OpError::UnknownId { id: format!("outcome {seq}") }),
     }
 }
 
@@ -101,19 +79,11 @@ async fn records(
     let store = hub.store.clone();
     let read = tokio::task::spawn_blocking(move || {
         let found = store.records(&seqs)?;
-        let missing = |seq: &Seq| OpError::StorageFailed {
-            reason: format!("record {seq} is gone"),
-        };
-        seqs.iter()
-            .zip(found)
-            .map(|(seq, found)| found.ok_or_else(|| missing(seq)))
-            .collect()
+        let missing =
+            |seq: &Seq| OpError::StorageFailed { reason: format!("record {seq} is gone") };
+        seqs.iter().zip(found).map(|(seq, found)| found.ok_or_else(|| missing(seq))).collect()
     });
-    read.await.unwrap_or_else(|error| {
-        Err(OpError::StorageFailed {
-            reason: error.to_string(),
-        })
-    })
+    read.await.unwrap_or_else(|error| Err(OpError::StorageFailed { reason: error.to_string() }))
 }
 
 /// Reads the messages of a claim: after its commit, so bodies take no time of the writer.
@@ -123,25 +93,21 @@ pub(crate) async fn injection(
     claim: &Claim,
 ) -> Result<Injection, OpError> {
     let records = records(hub, claim.picks.iter().map(|pick| pick.seq).collect()).await?;
-    let entries = claim
-        .picks
-        .iter()
-        .zip(records)
-        .map(|(pick, (stamp, record))| {
-            let damaged = |what: String| OpError::StorageFailed { reason: what };
-            let Record::Sent(sent) = record else {
-                return Err(damaged(format!("record {} is no message", pick.seq)));
-            };
-            let content = codec::decode(&sent.content)
-                .map_err(|error| damaged(format!("message {}: {error}", pick.seq)))?;
-            Ok(Entry {
-                id: MessageId::new(pick.seq, stamp),
-                from: sent.from,
-                sent: stamp.at,
-                content,
-                cut: pick.cut,
-            })
-        });
+    let entries = claim.picks.iter().zip(records).map(|(pick, (stamp, record))| {
+        let damaged = |what: String| OpError::StorageFailed { reason: what };
+        let Record::Sent(sent) = record else {
+            return Err(damaged(format!("record {} is no message", pick.seq)));
+        };
+        let content = codec::decode(&sent.content)
+            .map_err(|error| damaged(format!("message {}: {error}", pick.seq)))?;
+        Ok(Entry {
+            id: MessageId::new(pick.seq, stamp),
+            from: sent.from,
+            sent: stamp.at,
+            content,
+            cut: pick.cut,
+        })
+    });
     Ok(Injection {
         id: claim.injection,
         actor: actor.clone(),

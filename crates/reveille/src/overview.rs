@@ -77,10 +77,7 @@ impl ActorView {
             open: row.open.iter().map(|open| open.id).collect(),
             pending: row.pending.len(),
             dead: row.dead.len(),
-            ended: row
-                .ended
-                .as_ref()
-                .map(|ended| (ended.id, ended.state.name())),
+            ended: row.ended.as_ref().map(|ended| (ended.id, ended.state.name())),
         }
     }
 }

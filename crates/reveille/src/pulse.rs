@@ -82,9 +82,7 @@ impl Pulse {
     /// Declares a wait: silence is in order for `limit`, without end if there is none, until the
     /// wait is ended by its number.
     pub(crate) fn declare(&self, limit: Option<Duration>) -> u64 {
-        let until = limit.map_or(Duration::MAX, |limit| {
-            self.clock.elapsed().saturating_add(limit)
-        });
+        let until = limit.map_or(Duration::MAX, |limit| self.clock.elapsed().saturating_add(limit));
         let id = self.next_wait.fetch_add(1, Ordering::Relaxed);
         self.waits.lock().insert(id, until);
         id
@@ -128,11 +126,7 @@ impl Pulse {
     /// Ends when the turn is asked to end.
     pub(crate) async fn cancelled(&self) {
         // The sender lives as long as this value does.
-        let _ = self
-            .cancel
-            .subscribe()
-            .wait_for(|cancelled| *cancelled)
-            .await;
+        let _ = self.cancel.subscribe().wait_for(|cancelled| *cancelled).await;
     }
 
     /// Computes in this slot from now on. A turn that is over takes none.

@@ -105,11 +105,7 @@ impl Actor for ResidentActor {
         myself: ActorRef<Message>,
         identity: Identity,
     ) -> Result<State, ActorProcessingErr> {
-        let Identity {
-            hub,
-            number,
-            hinted,
-        } = identity;
+        let Identity { hub, number, hinted } = identity;
         let found = hub
             .store
             .look(move |state| {
@@ -129,16 +125,7 @@ impl Actor for ResidentActor {
         hub.settle_in(number, Resident::new(myself.clone(), Arc::clone(&hinted)));
         myself.cast(Message::Look)?;
         let (agent, running, timer) = (None, None, None);
-        Ok(State {
-            hub,
-            number,
-            hinted,
-            address,
-            agent_name,
-            agent,
-            running,
-            timer,
-        })
+        Ok(State { hub, number, hinted, address, agent_name, agent, running, timer })
     }
 
     async fn handle(
@@ -180,11 +167,7 @@ impl State {
         let number = self.number;
         let standing = self.hub.store.look(move |state| {
             let row = state.row(number)?;
-            let token = |turn| Token {
-                incarnation: state.incarnation(),
-                actor: number,
-                turn,
-            };
+            let token = |turn| Token { incarnation: state.incarnation(), actor: number, turn };
             let goes_on = row.run.as_ref().is_some_and(|run| run.begun);
             Some((row.standing(), goes_on, row.turn.map(token)))
         });
@@ -197,10 +180,7 @@ impl State {
             self.timer = Some(after(Duration::ZERO, myself, Message::Look));
             return;
         }
-        let spec = self
-            .agent_name
-            .as_ref()
-            .and_then(|name| self.hub.agent(name));
+        let spec = self.agent_name.as_ref().and_then(|name| self.hub.agent(name));
         let held = spec.is_none() || self.hub.phase() != Phase::Running;
         let standing = Standing { held, ..standing };
         let now = self.hub.clock.now();
@@ -211,16 +191,7 @@ impl State {
                 };
                 let place = if goes_on { Place::Head } else { Place::Tail };
                 let address = self.address.clone();
-                self.start(
-                    myself,
-                    Order {
-                        address,
-                        agent,
-                        spec,
-                        start,
-                        place,
-                    },
-                );
+                self.start(myself, Order { address, agent, spec, start, place });
             }
             (Need::Look(at), _) => self.look_at(myself, at, now),
             (Need::Turn(_) | Need::Nothing, _) => {}
@@ -232,10 +203,7 @@ impl State {
     }
 
     fn start(&mut self, myself: &ActorRef<Message>, order: Order) {
-        let stall_after = order
-            .spec
-            .stall_after
-            .unwrap_or(self.hub.config.stall_after);
+        let stall_after = order.spec.stall_after.unwrap_or(self.hub.config.stall_after);
         let pulse = Arc::new(Pulse::new(Arc::clone(&self.hub.clock), stall_after));
         let loan = Loan {
             agent: self.agent.take(),
@@ -245,20 +213,13 @@ impl State {
             home: myself.clone(),
         };
         let task = Task(tokio::spawn(execute(loan, order)));
-        self.running = Some(Running {
-            pulse,
-            task,
-            cancels: Vec::new(),
-            deadline: None,
-            patience: None,
-        });
+        self.running =
+            Some(Running { pulse, task, cancels: Vec::new(), deadline: None, patience: None });
     }
 
     /// A turn's task is over.
     async fn returned(&mut self, pulse: &Arc<Pulse>, agent: Option<BoxAgent>) {
-        let Some(running) = self
-            .running
-            .take_if(|running| Arc::ptr_eq(&running.pulse, pulse))
+        let Some(running) = self.running.take_if(|running| Arc::ptr_eq(&running.pulse, pulse))
         else {
             return;
         };

@@ -44,11 +44,7 @@ impl Actor for Root {
         _: ActorRef<Message>,
         hub: Arc<Hub>,
     ) -> Result<State, ActorProcessingErr> {
-        Ok(State {
-            hub,
-            numbers: HashMap::new(),
-            failures: HashMap::new(),
-        })
+        Ok(State { hub, numbers: HashMap::new(), failures: HashMap::new() })
     }
 
     async fn handle(

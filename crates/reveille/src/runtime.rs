@@ -12,7 +12,7 @@ use reveille_store::state::row::Ended;
 use reveille_store::step::actors::CreateSession;
 use reveille_store::step::recover::{Recover, Recovered};
 use reveille_store::step::send::Prepared;
-use reveille_store::{Setup, Store};
+use reveille_store::{Observer, Setup, Store};
 
 use crate::agent::AgentSpec;
 use crate::clock::Clock;
@@ -41,11 +41,17 @@ pub enum StartError {
 }
 
 /// Collects what a runtime needs.
-#[derive(Debug)]
 pub struct Builder {
     store: Store,
     config: Config,
     agents: Vec<(String, AgentSpec)>,
+    observer: Option<Observer>,
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder").field("config", &self.config).finish_non_exhaustive()
+    }
 }
 
 impl Builder {
@@ -60,6 +66,14 @@ impl Builder {
     #[must_use]
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
+        self
+    }
+
+    /// Calls this after each commit, in their order, before anybody is answered: for histories and
+    /// the like. It is on everybody's way, so it must be quick, and must not call the runtime.
+    #[must_use]
+    pub fn observe(mut self, observer: Observer) -> Self {
+        self.observer = Some(observer);
         self
     }
 
@@ -78,41 +92,30 @@ impl Builder {
             agents.insert(AgentName::new(&name)?, spec);
         }
         let limits = self.config.limits;
-        let hub = Arc::new(Hub::new(
-            self.store,
-            self.config,
-            Arc::clone(&clock),
-            agents,
-        ));
-        let observer = Arc::downgrade(&hub);
+        let hub = Arc::new(Hub::new(self.store, self.config, Arc::clone(&clock), agents));
+        let (observer, others) = (Arc::downgrade(&hub), self.observer);
         hub.store.configure(Setup {
             limits,
             now: Arc::new(move || clock.now()),
             observer: Some(Arc::new(move |commit| {
+                if let Some(other) = &others {
+                    other(commit);
+                }
                 if let Some(hub) = observer.upgrade() {
                     hub.committed(commit);
                 }
             })),
         });
         let recovered = hub.store.run(Recover).await?;
-        let (root, _) = Root::spawn(None, Root, Arc::clone(&hub))
-            .await
-            .map_err(Box::new)?;
+        let (root, _) = Root::spawn(None, Root, Arc::clone(&hub)).await.map_err(Box::new)?;
         let (watchdog, _) =
             Watchdog::spawn_linked(None, Watchdog, Arc::clone(&hub), root.get_cell())
                 .await
                 .map_err(Box::new)?;
-        let supervisors = Supervisors {
-            root: root.clone(),
-            watchdog: watchdog.clone(),
-        };
+        let supervisors = Supervisors { root: root.clone(), watchdog: watchdog.clone() };
         // Both are set once: the hub was made above.
         let _ = (hub.root.set(root), hub.watchdog.set(watchdog));
-        let runtime = Runtime {
-            hub,
-            supervisors,
-            recovered: Arc::new(recovered),
-        };
+        let runtime = Runtime { hub, supervisors, recovered: Arc::new(recovered) };
         ops::close_children(&runtime.hub, runtime.recovered.open_children.clone());
         runtime.wake_all().await?;
         Ok(runtime)
@@ -140,11 +143,7 @@ impl Runtime {
     /// Begins a runtime on a store.
     #[must_use]
     pub fn builder(store: Store) -> Builder {
-        Builder {
-            store,
-            config: Config::default(),
-            agents: Vec::new(),
-        }
+        Builder { store, config: Config::default(), agents: Vec::new(), observer: None }
     }
 
     /// What the start found to be left over.
@@ -160,9 +159,7 @@ impl Runtime {
                 standing.queued || standing.again_at.is_some() || standing.mail.is_some()
             };
             let rows = (0..).zip(state.rows());
-            rows.filter(|(_, row)| needs(row.standing()))
-                .map(|(number, _)| number)
-                .collect()
+            rows.filter(|(_, row)| needs(row.standing())).map(|(number, _)| number).collect()
         });
         let needy: Vec<_> = needy.await?;
         needy.into_iter().for_each(|number| self.hub.touch(number));
@@ -181,20 +178,8 @@ impl Runtime {
         let first = first.transpose()?;
         let agent = agent.as_deref().map(AgentName::new).transpose()?;
         let title = name.clone();
-        let made = self
-            .hub
-            .store
-            .run(CreateSession {
-                title,
-                agent,
-                first,
-            })
-            .await?;
-        Ok(Session {
-            id: made.id,
-            main: made.main,
-            name,
-        })
+        let made = self.hub.store.run(CreateSession { title, agent, first }).await?;
+        Ok(Session { id: made.id, main: made.main, name })
     }
 
     /// All sessions, in the order in which they were made.
@@ -206,11 +191,7 @@ impl Runtime {
         let sessions = self.hub.store.look(|state| {
             let session = |row: &reveille_store::state::row::Row| {
                 let name = row.title.clone()?;
-                Some(Session {
-                    id: row.address.session(),
-                    main: row.address.clone(),
-                    name,
-                })
+                Some(Session { id: row.address.session(), main: row.address.clone(), name })
             };
             state.rows().iter().filter_map(session).collect()
         });
@@ -293,10 +274,8 @@ impl Runtime {
             loop {
                 commits.borrow_and_update();
                 let idle = self.hub.store.look(move |state| {
-                    let of_session = state
-                        .rows()
-                        .iter()
-                        .filter(|row| row.address.session() == session);
+                    let of_session =
+                        state.rows().iter().filter(|row| row.address.session() == session);
                     of_session
                         .into_iter()
                         .all(|row| row.run.is_none() && row.wake_worthy().is_none())
@@ -338,16 +317,11 @@ impl Runtime {
     pub async fn outcome(&self, run: RunId) -> Result<Outcome, OpError> {
         let found = self.hub.store.look(move |state| {
             let ended = state.rows().iter().filter_map(|row| row.ended.as_ref());
-            ended
-                .into_iter()
-                .find(|ended| ended.id == run)
-                .map(|ended| ended.outcome)
+            ended.into_iter().find(|ended| ended.id == run).map(|ended| ended.outcome)
         });
         match found.await? {
             Some(seq) => ops::outcome(&self.hub, seq).await,
-            None => Err(OpError::UnknownId {
-                id: run.to_string(),
-            }),
+            None => Err(OpError::UnknownId { id: run.to_string() }),
         }
     }
 
@@ -362,9 +336,7 @@ impl Runtime {
         limit: usize,
     ) -> Result<Vec<ActorView>, OpError> {
         let page = self.hub.store.look(move |state| {
-            let skip = after
-                .and_then(|address| state.find(&address))
-                .map_or(0, |n| n as usize + 1);
+            let skip = after.and_then(|address| state.find(&address)).map_or(0, |n| n as usize + 1);
             let rows = state.rows().iter().skip(skip).take(limit.clamp(1, 1000));
             rows.map(|row| ActorView::new(state, row)).collect()
         });
@@ -400,22 +372,14 @@ impl Runtime {
         }
         self.supervisors.watchdog.stop(None);
         // Bounded: residents and root stop at their next message.
-        let stopped = self
-            .supervisors
-            .root
-            .stop_and_wait(None, Some(Duration::from_secs(5)))
-            .await;
+        let stopped = self.supervisors.root.stop_and_wait(None, Some(Duration::from_secs(5))).await;
         if let Err(error) = stopped {
             tracing::warn!(%error, "the supervisors did not stop in time");
         }
         let store = self.hub.store.clone();
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
         self.hub.release_waiters();
-        closed.unwrap_or_else(|error| {
-            Err(OpError::StorageFailed {
-                reason: error.to_string(),
-            })
-        })
+        closed.unwrap_or_else(|error| Err(OpError::StorageFailed { reason: error.to_string() }))
     }
 
     fn tell_residents(&self, message: impl Fn() -> resident::Message) {
@@ -430,10 +394,8 @@ impl Runtime {
         let mut commits = self.hub.commits();
         loop {
             commits.borrow_and_update();
-            let quiet = self
-                .hub
-                .store
-                .look(|state| state.rows().iter().all(|row| row.turn.is_none()));
+            let quiet =
+                self.hub.store.look(|state| state.rows().iter().all(|row| row.turn.is_none()));
             match quiet.await {
                 Ok(false) => {}
                 Ok(true) | Err(_) => return,
@@ -450,7 +412,5 @@ async fn within<T>(
     work: impl Future<Output = Result<T, OpError>>,
 ) -> Result<T, OpError> {
     let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-    tokio::time::timeout(limit, work)
-        .await
-        .unwrap_or(Err(OpError::TimedOut { limit_ms }))
+    tokio::time::timeout(limit, work).await.unwrap_or(Err(OpError::TimedOut { limit_ms }))
 }

@@ -22,19 +22,13 @@ pub(crate) struct SlotTable {
 impl SlotTable {
     /// `limit` slots for each agent; 0 means no limit.
     pub(crate) fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            agents: Mutex::default(),
-        }
+        Self { limit, agents: Mutex::default() }
     }
 
     /// The slots of an agent.
     pub(crate) fn of(&self, agent: &AgentName) -> Slots {
         let mut agents = self.agents.lock();
-        agents
-            .entry(agent.clone())
-            .or_insert_with(|| Slots::new(self.limit))
-            .clone()
+        agents.entry(agent.clone()).or_insert_with(|| Slots::new(self.limit)).clone()
     }
 }
 
@@ -71,14 +65,8 @@ impl Slots {
     /// `limit` slots; 0 means no limit.
     pub(crate) fn new(limit: usize) -> Self {
         let (going_on, beginning) = (VecDeque::new(), VecDeque::new());
-        let queue = Queue {
-            free: limit,
-            going_on,
-            beginning,
-        };
-        Self {
-            queue: (limit > 0).then(|| Arc::new(Mutex::new(queue))),
-        }
+        let queue = Queue { free: limit, going_on, beginning };
+        Self { queue: (limit > 0).then(|| Arc::new(Mutex::new(queue))) }
     }
 
     /// Waits for a slot. Dropping the future leaves the queue.
@@ -90,9 +78,7 @@ impl Slots {
             let mut queue = shared.lock();
             if queue.free > 0 {
                 queue.free -= 1;
-                return Slot {
-                    queue: Some(Arc::clone(shared)),
-                };
+                return Slot { queue: Some(Arc::clone(shared)) };
             }
             let (sender, waiter) = oneshot::channel();
             match place {
@@ -108,11 +94,7 @@ impl Slots {
     /// How many wait for a slot; `None` while one is free.
     pub(crate) fn queue(&self) -> Option<usize> {
         let mut queue = self.queue.as_ref()?.lock();
-        let Queue {
-            free,
-            going_on,
-            beginning,
-        } = &mut *queue;
+        let Queue { free, going_on, beginning } = &mut *queue;
         for waiting in [&mut *going_on, &mut *beginning] {
             waiting.retain(|waiter| !waiter.is_closed());
         }
@@ -125,16 +107,11 @@ impl Drop for Slot {
         let Some(shared) = self.queue.take() else {
             return;
         };
-        let mut slot = Self {
-            queue: Some(Arc::clone(&shared)),
-        };
+        let mut slot = Self { queue: Some(Arc::clone(&shared)) };
         loop {
             let next = {
                 let mut queue = shared.lock();
-                let next = queue
-                    .going_on
-                    .pop_front()
-                    .or_else(|| queue.beginning.pop_front());
+                let next = queue.going_on.pop_front().or_else(|| queue.beginning.pop_front());
                 if next.is_none() {
                     queue.free += 1;
                 }
@@ -206,10 +183,7 @@ mod tests {
     #[tokio::test]
     async fn zero_means_no_limit() {
         let slots = Slots::new(0);
-        let _held = (
-            slots.acquire(Place::Tail).await,
-            slots.acquire(Place::Tail).await,
-        );
+        let _held = (slots.acquire(Place::Tail).await, slots.acquire(Place::Tail).await);
         assert_eq!(slots.queue(), None);
     }
 }

@@ -17,11 +17,7 @@ impl SessionSpec {
     /// A session that people call by this name. Names need not be unique; ids are.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            agent: None,
-            first: None,
-        }
+        Self { name: name.into(), agent: None, first: None }
     }
 
     /// The agent of its main actor. Without one its mail waits.
@@ -79,11 +75,7 @@ impl Message {
     /// A plain text.
     #[must_use]
     pub fn text(to: Address, body: impl Into<String>) -> Self {
-        Self {
-            to: vec![to],
-            text: Text::new(body),
-            urgent: None,
-        }
+        Self { to: vec![to], text: Text::new(body), urgent: None }
     }
 
     /// One more recipient: all of them get it, or none.
@@ -135,12 +127,7 @@ impl Spawn {
     /// A worker that runs this agent.
     #[must_use]
     pub fn agent(agent: impl Into<String>) -> Self {
-        Self {
-            agent: agent.into(),
-            first: Text::new(""),
-            key: None,
-            task_id: None,
-        }
+        Self { agent: agent.into(), first: Text::new(""), key: None, task_id: None }
     }
 
     /// What it is to do.
@@ -219,11 +206,7 @@ impl Cancel {
     /// For this reason, with a grace of 5 s.
     #[must_use]
     pub fn reason(reason: impl Into<String>) -> Self {
-        Self {
-            reason: reason.into(),
-            grace: CANCEL_GRACE,
-            silent: false,
-        }
+        Self { reason: reason.into(), grace: CANCEL_GRACE, silent: false }
     }
 
     /// How long the turn may take to end by itself.

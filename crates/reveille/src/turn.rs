@@ -63,10 +63,7 @@ impl Turn {
     pub fn tool(&self, name: &str, limit: Duration) -> ToolGuard<'_> {
         tracing::debug!(actor = %self.address, tool = name, "a tool runs");
         self.pulse.report();
-        ToolGuard {
-            wait: self.pulse.declare(Some(limit)),
-            pulse: &self.pulse,
-        }
+        ToolGuard { wait: self.pulse.declare(Some(limit)), pulse: &self.pulse }
     }
 
     /// Ends when the turn is asked to end: it has the grace of the cancel to do so by itself.
@@ -97,14 +94,7 @@ impl Turn {
     /// What [`crate::Runtime::spawn`] refuses, and `stale_token`.
     pub async fn spawn(&self, spawn: Spawn) -> Result<Worker, OpError> {
         let caller = Caller::Actor(self.address.clone());
-        ops::spawn(
-            &self.hub,
-            caller,
-            self.address.clone(),
-            spawn,
-            Some(self.token),
-        )
-        .await
+        ops::spawn(&self.hub, caller, self.address.clone(), spawn, Some(self.token)).await
     }
 
     /// Waits for the latest run of an actor, at most `limit`, and collects its notice: what this
@@ -135,12 +125,7 @@ impl Turn {
         let mut run = None;
         loop {
             let end = self.hub.next_end(number);
-            let wait = WaitFor {
-                token: self.token,
-                id,
-                target: target.clone(),
-                run,
-            };
+            let wait = WaitFor { token: self.token, id, target: target.clone(), run };
             match self.hub.store.wait_for(wait).await? {
                 WaitAnswer::Ended { ended, .. } => {
                     return ops::outcome(&self.hub, ended.outcome).await;
@@ -180,21 +165,11 @@ struct WaitGuard<'a> {
 
 impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
-        let Turn {
-            hub,
-            pulse,
-            slots,
-            token,
-            ..
-        } = self.turn;
+        let Turn { hub, pulse, slots, token, .. } = self.turn;
         pulse.undeclare(self.declared);
         // The step is handed in by the call; nobody needs its answer.
         let returned = self.returned;
-        drop(hub.store.stop_waiting(StopWaiting {
-            token: *token,
-            id: self.id,
-            returned,
-        }));
+        drop(hub.store.stop_waiting(StopWaiting { token: *token, id: self.id, returned }));
         if !returned && let Ok(tokio) = tokio::runtime::Handle::try_current() {
             let (pulse, slots) = (Arc::clone(pulse), slots.clone());
             tokio.spawn(async move { pulse.go_on(&slots).await });

@@ -68,10 +68,7 @@ impl Actor for Watchdog {
         if watcher_paused(planned, now) {
             tracing::warn!(late = ?now.saturating_sub(planned), "the watchdog stood still");
             // Silence that was told already goes on; a beat would make it a new one.
-            let untold = state
-                .turns()
-                .into_iter()
-                .filter(|pulse| !pulse.clocks().told);
+            let untold = state.turns().into_iter().filter(|pulse| !pulse.clocks().told);
             untold.for_each(|pulse| pulse.beat());
         }
         let mut next: Option<Duration> = None;

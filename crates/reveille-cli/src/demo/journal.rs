@@ -63,10 +63,7 @@ pub(crate) struct Journals {
 
 impl Journals {
     pub(crate) fn in_folder(dir: &Path) -> Self {
-        Self {
-            workers: dir.join(WORKERS),
-            lead: dir.join(LEAD),
-        }
+        Self { workers: dir.join(WORKERS), lead: dir.join(LEAD) }
     }
 
     /// Begins anew.
@@ -90,10 +87,7 @@ impl Journals {
     /// How many workers are told of as ended.
     pub(crate) fn ended(&self) -> anyhow::Result<usize> {
         let lines = self.workers()?;
-        Ok(lines
-            .iter()
-            .filter(|line| line.event == WorkerEvent::End)
-            .count())
+        Ok(lines.iter().filter(|line| line.event == WorkerEvent::End).count())
     }
 }
 
@@ -104,12 +98,6 @@ fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<T>> {
         Err(error) => return Err(error.into()),
     };
     // A line that is being written may be seen in part; it has no end yet.
-    let whole = text
-        .rfind('\n')
-        .and_then(|end| text.get(..end))
-        .unwrap_or("");
-    whole
-        .lines()
-        .map(|line| Ok(serde_json::from_str(line)?))
-        .collect()
+    let whole = text.rfind('\n').and_then(|end| text.get(..end)).unwrap_or("");
+    whole.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }

@@ -84,11 +84,7 @@ fn told(lead: &[LeadLine], state: &str) -> bool {
 fn busy(stage: &Stage) -> anyhow::Result<bool> {
     let lines = stage.journals.workers()?;
     let of = |event| lines.iter().filter(|line| line.event == event).count();
-    let (started, ended, files) = (
-        of(WorkerEvent::Start),
-        of(WorkerEvent::End),
-        stage.plan.files,
-    );
+    let (started, ended, files) = (of(WorkerEvent::Start), of(WorkerEvent::End), stage.plan.files);
     // Two of those that started never end by themselves.
     Ok(ended >= files || (ended * 4 >= files && started >= ended + 3))
 }
@@ -96,14 +92,8 @@ fn busy(stage: &Stage) -> anyhow::Result<bool> {
 /// What the store says was going on.
 fn look(data: &Path, at: u64) -> anyhow::Result<Killed> {
     let report = reveille_store::verify::verify(data)?;
-    let state = report
-        .state
-        .context("the store cannot be read after the KILL")?;
-    let mut killed = Killed {
-        at,
-        running: Vec::new(),
-        injection: None,
-    };
+    let state = report.state.context("the store cannot be read after the KILL")?;
+    let mut killed = Killed { at, running: Vec::new(), injection: None };
     for row in state.rows() {
         let Some(run) = row.run.as_ref().filter(|run| run.begun) else {
             continue;

@@ -39,11 +39,7 @@ pub(crate) fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let given = |error| Invalid(format!("{}: {error}", path.display()));
     let path = std::fs::canonicalize(path).map_err(given)?;
     let mut files = Vec::new();
-    for entry in WalkBuilder::new(&path)
-        .ignore(false)
-        .follow_links(false)
-        .build()
-    {
+    for entry in WalkBuilder::new(&path).ignore(false).follow_links(false).build() {
         match entry {
             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
                 files.push(entry.into_path());
@@ -62,9 +58,7 @@ impl Plan {
         fresh(dir)?;
         let dir = std::fs::canonicalize(dir)?;
         let exe = std::env::current_exe()?;
-        let exe = exe
-            .to_str()
-            .context("the path of this program is not UTF-8")?;
+        let exe = exe.to_str().context("the path of this program is not UTF-8")?;
         let journals = dir.to_str().context("the folder's path is not UTF-8")?;
         let pace = (PLAY_MS * SLOTS as u64 / files.len().max(1) as u64).clamp(20, 300);
         let agent = |verb: &str, mode: &str, stall_after| Agent {
@@ -104,10 +98,7 @@ impl Plan {
                 ("lead".to_owned(), agent("demo-lead", "lead", None)),
                 ("reader".to_owned(), agent("demo-worker", "read", None)),
                 (CANCELLED.to_owned(), agent("demo-worker", "busy", None)),
-                (
-                    HANGING.to_owned(),
-                    agent("demo-worker", "hang", Some(STALL_AFTER)),
-                ),
+                (HANGING.to_owned(), agent("demo-worker", "hang", Some(STALL_AFTER))),
             ]),
             sessions: BTreeMap::from([(
                 "lead".to_owned(),
@@ -120,10 +111,7 @@ impl Plan {
         };
         let path = dir.join("crew.toml");
         std::fs::write(&path, toml::to_string(&crew)?)?;
-        Ok(Self {
-            crew: path,
-            files: files.len(),
-        })
+        Ok(Self { crew: path, files: files.len() })
     }
 
     /// All workers.

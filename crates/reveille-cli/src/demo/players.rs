@@ -58,10 +58,7 @@ pub(crate) fn lead() -> anyhow::Result<ExitCode> {
     }
     pause(READING);
     out::line("**Status**: success");
-    out::line(format_args!(
-        "**Summary**: {} messages read",
-        injection.entries.len()
-    ));
+    out::line(format_args!("**Summary**: {} messages read", injection.entries.len()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -70,13 +67,7 @@ pub(crate) fn worker() -> anyhow::Result<ExitCode> {
     let (injection, journals) = (injection()?, journals()?);
     let note = |event| {
         let (address, run) = (var("REVEILLE_ADDRESS")?, var("REVEILLE_RUN")?);
-        let line = WorkerLine {
-            event,
-            address,
-            run,
-            pid: std::process::id(),
-            at: super::now_ms(),
-        };
+        let line = WorkerLine { event, address, run, pid: std::process::id(), at: super::now_ms() };
         journal::append(&journals.join(journal::WORKERS), &line)
     };
     note(WorkerEvent::Start)?;

@@ -36,33 +36,22 @@ pub(crate) fn count(journals: &Journals, killed: &Killed) -> anyhow::Result<Summ
     let distinct = |of: &dyn Fn(&LeadLine) -> Option<&String>| {
         lead.iter().filter_map(of).collect::<HashSet<_>>().len()
     };
-    let (reasons, injections) = (
-        distinct(&|line| Some(&line.message)),
-        distinct(&|line| Some(&line.injection)),
-    );
-    let ends = lead
-        .iter()
-        .filter(|line| line.state.as_ref().is_some_and(|s| s != "stalled"));
+    let (reasons, injections) =
+        (distinct(&|line| Some(&line.message)), distinct(&|line| Some(&line.injection)));
+    let ends = lead.iter().filter(|line| line.state.as_ref().is_some_and(|s| s != "stalled"));
     let mut told: HashMap<&String, Vec<&LeadLine>> = HashMap::new();
     for line in ends {
         if let Some(run) = &line.run {
             told.entry(run).or_default().push(line);
         }
     }
-    let started = workers
-        .iter()
-        .filter(|line| line.event == WorkerEvent::Start);
+    let started = workers.iter().filter(|line| line.event == WorkerEvent::Start);
     let runs: HashSet<&String> = started.clone().map(|line| &line.run).collect();
     let addresses = started.map(|line| &line.address);
     let addresses = addresses.chain(lead.iter().filter_map(|line| line.about.as_ref()));
     let in_state = |state: &str| {
-        let lines = lead
-            .iter()
-            .filter(|line| line.state.as_deref() == Some(state));
-        lines
-            .filter_map(|line| line.run.as_ref())
-            .collect::<HashSet<_>>()
-            .len()
+        let lines = lead.iter().filter(|line| line.state.as_deref() == Some(state));
+        lines.filter_map(|line| line.run.as_ref()).collect::<HashSet<_>>().len()
     };
     Ok(Summary {
         workers: addresses.collect::<HashSet<_>>().len(),
@@ -71,11 +60,7 @@ pub(crate) fn count(journals: &Journals, killed: &Killed) -> anyhow::Result<Summ
         turns_saved: reasons - injections,
         lost: runs.iter().filter(|run| !told.contains_key(*run)).count(),
         duplicated: told.values().filter(|lines| is_duplicated(lines)).count(),
-        recovered: killed
-            .running
-            .iter()
-            .filter(|run| told.contains_key(&run.run))
-            .count(),
+        recovered: killed.running.iter().filter(|run| told.contains_key(&run.run)).count(),
         cancelled: in_state("cancelled"),
         stalled: in_state("stalled"),
     })
@@ -102,21 +87,8 @@ impl Summary {
 
     /// For people.
     pub(crate) fn text(&self) -> String {
-        let Self {
-            workers,
-            reasons,
-            injections,
-            turns_saved,
-            ..
-        } = self;
-        let Self {
-            lost,
-            duplicated,
-            recovered,
-            cancelled,
-            stalled,
-            ..
-        } = self;
+        let Self { workers, reasons, injections, turns_saved, .. } = self;
+        let Self { lost, duplicated, recovered, cancelled, stalled, .. } = self;
         format!(
             "{workers} workers in processes of their own gave the lead {reasons} reasons to wake\n\
              {injections} injections carried them all: {turns_saved} turns saved\n\

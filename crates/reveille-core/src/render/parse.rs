@@ -36,10 +36,7 @@ pub struct ParsedInjection {
 }
 
 fn find<'a>(attributes: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    attributes
-        .iter()
-        .find(|(key, _)| key == name)
-        .map(|(_, value)| value.as_str())
+    attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
 }
 
 impl ParsedEntry {
@@ -73,10 +70,7 @@ pub fn parse_xml(text: &str) -> Result<ParsedInjection, ParseError> {
         entries.push(reader.entry()?);
     }
     if reader.rest().is_empty() {
-        Ok(ParsedInjection {
-            attributes,
-            entries,
-        })
+        Ok(ParsedInjection { attributes, entries })
     } else {
         Err(reader.error("nothing after the injection"))
     }
@@ -93,10 +87,7 @@ impl<'a> Reader<'a> {
     }
 
     const fn error(&self, expected: &'static str) -> ParseError {
-        ParseError {
-            expected,
-            at: self.at,
-        }
+        ParseError { expected, at: self.at }
     }
 
     fn take(&mut self, token: &str) -> bool {
@@ -106,19 +97,12 @@ impl<'a> Reader<'a> {
     }
 
     fn expect(&mut self, token: &str, expected: &'static str) -> Result<(), ParseError> {
-        if self.take(token) {
-            Ok(())
-        } else {
-            Err(self.error(expected))
-        }
+        if self.take(token) { Ok(()) } else { Err(self.error(expected)) }
     }
 
     /// Everything before `end`, which is passed over.
     fn until(&mut self, end: &str, expected: &'static str) -> Result<&'a str, ParseError> {
-        let (before, _) = self
-            .rest()
-            .split_once(end)
-            .ok_or_else(|| self.error(expected))?;
+        let (before, _) = self.rest().split_once(end).ok_or_else(|| self.error(expected))?;
         self.at += before.len() + end.len();
         Ok(before)
     }
@@ -134,11 +118,7 @@ impl<'a> Reader<'a> {
         if let Some(index) = attributes.iter().position(|(name, _)| name == "blank") {
             body = attributes.remove(index).1;
         }
-        Ok(ParsedEntry {
-            element: element.to_owned(),
-            attributes,
-            body,
-        })
+        Ok(ParsedEntry { element: element.to_owned(), attributes, body })
     }
 
     /// The attributes of a tag, and the `>` that ends it.
@@ -193,35 +173,21 @@ mod tests {
     #[test]
     fn hostile_text_in_any_field_stays_text() {
         for hostile in HOSTILE {
-            let stamp = Stamp {
-                at: Timestamp::from_millis(1),
-                salt: 0,
-            };
-            let outcome = Outcome::Failed {
-                class: crate::FailureClass::Permanent,
-                error: hostile.into(),
-            };
+            let stamp = Stamp { at: Timestamp::from_millis(1), salt: 0 };
+            let outcome =
+                Outcome::Failed { class: crate::FailureClass::Permanent, error: hostile.into() };
             let task = Some(hostile.to_owned());
             let notice = Notice::of_end(address(), RunId::new(Seq(9), stamp), task, &outcome);
             let parsed = parse_xml(&xml(&injection(vec![
                 text(Caller::Human(hostile.into()), hostile, hostile),
-                (
-                    Caller::Actor(address()),
-                    Content::Notice(notice.clone()),
-                    false,
-                ),
+                (Caller::Actor(address()), Content::Notice(notice.clone()), false),
             ])))
             .unwrap();
             assert_eq!(parsed.entries.len(), 2);
-            let [message, told] = parsed.entries.as_slice() else {
-                unreachable!()
-            };
+            let [message, told] = parsed.entries.as_slice() else { unreachable!() };
             assert_eq!(message.body, hostile);
             assert_eq!(message.attribute("subject"), Some(hostile));
-            assert_eq!(
-                message.attribute("from"),
-                Some(format!("human:{hostile}").as_str())
-            );
+            assert_eq!(message.attribute("from"), Some(format!("human:{hostile}").as_str()));
             assert_eq!(message.attribute("origin"), Some("human"));
             assert_eq!(told.body, notice.text(false));
             assert_eq!(told.attribute("origin"), Some("system"));
@@ -241,12 +207,7 @@ mod tests {
     #[test]
     fn a_text_that_was_not_written_by_us_is_refused_with_the_place() {
         let good = xml(&injection(vec![text(Caller::Host, "s", "b")]));
-        for bad in [
-            "",
-            "<injection",
-            &good[..good.len() - 1],
-            &format!("{good}x"),
-        ] {
+        for bad in ["", "<injection", &good[..good.len() - 1], &format!("{good}x")] {
             assert!(parse_xml(bad).is_err(), "{bad}");
         }
         let error = parse_xml("<injection id=x>").unwrap_err();

@@ -55,11 +55,7 @@ fn write_entry(out: &mut String, entry: &Entry, injection: &Injection) {
     attribute(out, "origin", origin);
     attribute(out, "kind", &entry.content.kind().to_string());
     attribute(out, "sent", &entry.sent.to_string());
-    attribute(
-        out,
-        "age",
-        &format!("{}s", injection.at.since(entry.sent).as_secs()),
-    );
+    attribute(out, "age", &format!("{}s", injection.at.since(entry.sent).as_secs()));
     if injection.attempt > 1 {
         attribute(out, "attempt", &injection.attempt.to_string());
     }
@@ -78,15 +74,8 @@ fn write_text(out: &mut String, text: &Text, entry: &Entry) {
         return body(out, &text.body);
     }
     let head = head_within(&text.body, CUT_BODY_BYTES, Place::Body);
-    attribute(
-        out,
-        "cut",
-        &format!("{} of {} bytes", head.len(), text.body.len()),
-    );
-    body(
-        out,
-        &format!("{head}\n[cut here; the whole text is kept as {}]", entry.id),
-    );
+    attribute(out, "cut", &format!("{} of {} bytes", head.len(), text.body.len()));
+    body(out, &format!("{head}\n[cut here; the whole text is kept as {}]", entry.id));
 }
 
 fn write_notice(out: &mut String, notice: &Notice, cut: bool) {
@@ -162,11 +151,7 @@ pub fn costs(from: &Caller, content: &Content) -> Costs {
         }
     };
     let size = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
-    Costs {
-        whole: size(envelope + whole),
-        cut: size(envelope + cut),
-        envelope: size(envelope),
-    }
+    Costs { whole: size(envelope + whole), cut: size(envelope + cut), envelope: size(envelope) }
 }
 
 fn blank_or(text: &str) -> usize {
@@ -191,10 +176,7 @@ pub(super) mod tests {
     use crate::outcome::{Outcome, Status};
     use crate::time::Timestamp;
 
-    const STAMP: Stamp = Stamp {
-        at: Timestamp::from_millis(1_796_000_000_000),
-        salt: 7,
-    };
+    const STAMP: Stamp = Stamp { at: Timestamp::from_millis(1_796_000_000_000), salt: 7 };
 
     pub(crate) fn address() -> Address {
         let name = ActorName::new(&"a".repeat(64)).unwrap();

@@ -35,20 +35,12 @@ impl Disk {
         check_format(&txn)?;
         let checkpoint = read_checkpoint(&txn)?;
         let rows = read_rows(&txn)?;
-        let Checkpoint {
-            replay_from,
-            incarnation,
-            at,
-        } = checkpoint;
+        let Checkpoint { replay_from, incarnation, at } = checkpoint;
         let mut state = State::new(rows, replay_from, incarnation, at);
         let log = replay(&txn, &mut state)?;
         check_edge(&txn, &log)?;
         if state.rows().iter().any(|row| row.as_of >= state.next()) {
-            return Err(damaged(
-                "log",
-                state.next(),
-                "it ends before its checkpoint",
-            ));
+            return Err(damaged("log", state.next(), "it ends before its checkpoint"));
         }
         state.derive()?;
         let cold = read_cold(&txn)?;
@@ -72,29 +64,19 @@ impl Disk {
 
 fn check_format(txn: &ReadTransaction) -> Result<(), DiskError> {
     let meta = txn.open_table(META)?;
-    let store = meta
-        .get("store")?
-        .ok_or_else(|| damaged("meta", "store", "it is missing"))?;
+    let store = meta.get("store")?.ok_or_else(|| damaged("meta", "store", "it is missing"))?;
     let store: StoreMeta =
         unframe(STORE_KIND, store.value()).map_err(|error| damaged("meta", "store", error))?;
     if store.format == STORE_FORMAT {
         Ok(())
     } else {
-        Err(damaged(
-            "meta",
-            "store",
-            format!("format {} is unknown", store.format),
-        ))
+        Err(damaged("meta", "store", format!("format {} is unknown", store.format)))
     }
 }
 
 fn read_checkpoint(txn: &ReadTransaction) -> Result<Checkpoint, DiskError> {
     let meta = txn.open_table(META)?;
-    let none = Checkpoint {
-        replay_from: Seq(1),
-        incarnation: 0,
-        at: Timestamp::default(),
-    };
+    let none = Checkpoint { replay_from: Seq(1), incarnation: 0, at: Timestamp::default() };
     meta.get("checkpoint")?.map_or(Ok(none), |bytes| {
         unframe(CHECKPOINT_KIND, bytes.value())
             .map_err(|error| damaged("meta", "checkpoint", error))
@@ -111,11 +93,7 @@ fn check_edge(txn: &ReadTransaction, log: &Log) -> Result<(), DiskError> {
     if begins == edge {
         return Ok(());
     }
-    Err(damaged(
-        "log",
-        begins,
-        format!("record {edge} was expected to be its first"),
-    ))
+    Err(damaged("log", begins, format!("record {edge} was expected to be its first")))
 }
 
 fn read_rows(txn: &ReadTransaction) -> Result<Vec<Row>, DiskError> {
@@ -141,11 +119,7 @@ pub(crate) struct Log {
 
 /// Checks the whole log, and applies the records that the state does not have yet.
 pub(crate) fn replay(txn: &ReadTransaction, state: &mut State) -> Result<Log, DiskError> {
-    let mut log = Log {
-        blobs: VecDeque::new(),
-        chain: 0,
-        commit: 0,
-    };
+    let mut log = Log { blobs: VecDeque::new(), chain: 0, commit: 0 };
     let mut whole = true;
     for entry in txn.open_table(LOG)?.iter()? {
         let (key, bytes) = entry?;
@@ -160,11 +134,7 @@ pub(crate) fn replay(txn: &ReadTransaction, state: &mut State) -> Result<Log, Di
             }
         }
         let bytes = bytes.value().len() as u64;
-        log.blobs.push_back(BlobRef {
-            first: key,
-            end: header.end(),
-            bytes,
-        });
+        log.blobs.push_back(BlobRef { first: key, end: header.end(), bytes });
         (log.chain, log.commit, whole) = (header.crc, header.commit, header.last);
     }
     let begins = log.blobs.front().map_or(Seq(1), |blob| blob.first);
@@ -173,10 +143,7 @@ pub(crate) fn replay(txn: &ReadTransaction, state: &mut State) -> Result<Log, Di
         return Err(DiskError::blob(ends, "the last commit is not whole"));
     }
     if ends != state.next() || begins > state.next() {
-        let what = format!(
-            "the log holds {begins} to {ends}, {} was expected",
-            state.next()
-        );
+        let what = format!("the log holds {begins} to {ends}, {} was expected", state.next());
         return Err(damaged("log", ends, what));
     }
     Ok(log)
@@ -185,10 +152,7 @@ pub(crate) fn replay(txn: &ReadTransaction, state: &mut State) -> Result<Log, Di
 /// Whether a blob may stand where it stands.
 fn follows(log: &Log, whole: bool, key: Seq, header: &blob::Header) -> Result<(), String> {
     if header.first != key {
-        return Err(format!(
-            "it says that it begins with record {}",
-            header.first
-        ));
+        return Err(format!("it says that it begins with record {}", header.first));
     }
     let Some(before) = log.blobs.back() else {
         return Ok(());
@@ -201,10 +165,7 @@ fn follows(log: &Log, whole: bool, key: Seq, header: &blob::Header) -> Result<()
     }
     let commit = if whole { log.commit + 1 } else { log.commit };
     if header.commit != commit {
-        return Err(format!(
-            "it is of commit {}, expected was {commit}",
-            header.commit
-        ));
+        return Err(format!("it is of commit {}, expected was {commit}", header.commit));
     }
     if header.chain != log.chain {
         return Err("it does not follow the blob before it: one of the two was replaced".into());
@@ -218,10 +179,7 @@ fn read_cold(txn: &ReadTransaction) -> Result<BTreeMap<Seq, Vec<Seq>>, DiskError
         let (key, bytes) = entry?;
         let packed: Vec<Packed> = unframe(SEGMENT_KIND, bytes.value())
             .map_err(|error| damaged("segment", key.value(), error))?;
-        cold.insert(
-            Seq(key.value()),
-            packed.iter().map(|packed| packed.seq).collect(),
-        );
+        cold.insert(Seq(key.value()), packed.iter().map(|packed| packed.seq).collect());
     }
     Ok(cold)
 }

@@ -52,10 +52,7 @@ pub(crate) type Found = (Stamp, Record);
 
 impl Reader {
     pub(super) fn new(db: Arc<Database>) -> Self {
-        Self {
-            db: RwLock::new(Some(db)),
-            recent: Mutex::default(),
-        }
+        Self { db: RwLock::new(Some(db)), recent: Mutex::default() }
     }
 
     /// Keeps the blobs of a commit in memory.
@@ -80,10 +77,7 @@ impl Reader {
             seqs.iter().map(|seq| recent.holding(*seq)).collect()
         };
         let Some(blobs) = blobs else { return Ok(None) };
-        seqs.iter()
-            .zip(blobs)
-            .map(|(seq, blob)| in_blob(*seq, &blob))
-            .collect()
+        seqs.iter().zip(blobs).map(|(seq, blob)| in_blob(*seq, &blob)).collect()
     }
 
     /// Lets go of the file.
@@ -103,9 +97,7 @@ impl Reader {
 impl Recent {
     fn holding(&self, seq: Seq) -> Option<Arc<[u8]>> {
         let after = self.blobs.partition_point(|(first, _)| *first <= seq);
-        self.blobs
-            .get(after.checked_sub(1)?)
-            .map(|(_, bytes)| Arc::clone(bytes))
+        self.blobs.get(after.checked_sub(1)?).map(|(_, bytes)| Arc::clone(bytes))
     }
 }
 
@@ -140,11 +132,5 @@ fn find(txn: &ReadTransaction, seq: Seq) -> Result<Option<Found>, DiskError> {
     };
     let (frame, _) = codec::read_frame(&packed.frame).map_err(segment)?;
     let record = Record::read(frame).map_err(segment)?;
-    Ok(Some((
-        Stamp {
-            at: packed.at,
-            salt: packed.salt,
-        },
-        record,
-    )))
+    Ok(Some((Stamp { at: packed.at, salt: packed.salt }, record)))
 }

@@ -38,10 +38,7 @@ impl Disk {
             self.trimming = false;
         }
         let leaves = |disk: &Self| {
-            let behind = disk
-                .blobs
-                .front()
-                .is_some_and(|blob| blob.end <= replay_from);
+            let behind = disk.blobs.front().is_some_and(|blob| blob.end <= replay_from);
             disk.trimming && behind && disk.log_bytes > history && disk.blobs.len() > 1
         };
         let tidy = tidy && !self.cold.is_empty();
@@ -84,12 +81,8 @@ impl Disk {
     ) -> Result<(), DiskError> {
         let is_kept = |seq: &Seq| kept.binary_search(seq).is_ok();
         let thin = |seqs: &[Seq]| seqs.iter().filter(|seq| is_kept(seq)).count() * 2 < seqs.len();
-        let keys: Vec<Seq> = self
-            .cold
-            .iter()
-            .filter(|(_, seqs)| thin(seqs))
-            .map(|(key, _)| *key)
-            .collect();
+        let keys: Vec<Seq> =
+            self.cold.iter().filter(|(_, seqs)| thin(seqs)).map(|(key, _)| *key).collect();
         let mut cold = txn.open_table(COLD)?;
         for key in keys {
             self.cold.remove(&key);
@@ -125,8 +118,7 @@ impl Disk {
             if full && let Some(first) = segment.first() {
                 let key = first.seq;
                 cold.insert(key.0, frame(SEGMENT_KIND, &segment)?.as_slice())?;
-                self.cold
-                    .insert(key, segment.iter().map(|packed| packed.seq).collect());
+                self.cold.insert(key, segment.iter().map(|packed| packed.seq).collect());
                 (segment, bytes) = (Vec::new(), 0);
             }
         }
@@ -144,12 +136,7 @@ fn pack(bytes: &[u8], kept: &[Seq], packed: &mut Vec<Packed>) -> Result<(), Disk
         let frame = rest.get(..rest.len() - after.len()).unwrap_or(&[]);
         if kept.binary_search(&seq).is_ok() {
             let (at, salt) = (header.stamp.at, header.stamp.salt);
-            packed.push(Packed {
-                seq,
-                at,
-                salt,
-                frame: frame.to_vec(),
-            });
+            packed.push(Packed { seq, at, salt, frame: frame.to_vec() });
         }
         rest = after;
     }

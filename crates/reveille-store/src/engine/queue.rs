@@ -62,10 +62,7 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("reveille-store".into())
             .spawn(move || theirs.serve(engine))?;
-        Ok(Self::Thread {
-            queue,
-            thread: Mutex::new(Some(thread)),
-        })
+        Ok(Self::Thread { queue, thread: Mutex::new(Some(thread)) })
     }
 
     pub(crate) fn inline(engine: Engine) -> Self {
@@ -129,9 +126,7 @@ impl Writer {
                     return Ok(());
                 }
                 thread.join().unwrap_or_else(|_| {
-                    Err(OpError::StorageFailed {
-                        reason: "the writer's thread panicked".into(),
-                    })
+                    Err(OpError::StorageFailed { reason: "the writer's thread panicked".into() })
                 })
             }
         }

@@ -38,11 +38,7 @@ impl Counters {
             self.open_children.entry(parent).or_default(),
             self.open_in_tree.entry(root).or_default(),
         ] {
-            *count = if after.open_run {
-                *count + 1
-            } else {
-                count.saturating_sub(1)
-            };
+            *count = if after.open_run { *count + 1 } else { count.saturating_sub(1) };
         }
     }
 
@@ -51,10 +47,7 @@ impl Counters {
         *self.children_ever.entry(parent).or_default() += 1;
         let spawns = self.spawns.entry(root).or_default();
         spawns.push_back(at);
-        while spawns
-            .front()
-            .is_some_and(|first| at.since(*first) >= Duration::from_secs(60))
-        {
+        while spawns.front().is_some_and(|first| at.since(*first) >= Duration::from_secs(60)) {
             spawns.pop_front();
         }
     }

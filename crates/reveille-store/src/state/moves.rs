@@ -14,19 +14,13 @@ use crate::record::{Claimed, Offered, Queued, RunEnded, TurnFailed};
 
 /// Refuses when a condition that a promise needs does not hold.
 fn must(holds: bool, promise: &'static str, what: impl FnOnce() -> String) -> Result<(), Broken> {
-    if holds {
-        Ok(())
-    } else {
-        Err((promise, what()))
-    }
+    if holds { Ok(()) } else { Err((promise, what())) }
 }
 
 impl Row {
     pub(super) fn receive(&mut self, mail: Mail) -> Result<(), Broken> {
         let last = self.pending.back().map(Mail::seq);
-        must(last < Some(mail.seq()), "P8", || {
-            "mail is older than mail before it".into()
-        })?;
+        must(last < Some(mail.seq()), "P8", || "mail is older than mail before it".into())?;
         self.bytes += u64::from(mail.bytes);
         self.pending.push_back(mail);
         Ok(())
@@ -38,13 +32,9 @@ impl Row {
         queued: &Queued,
         at: Timestamp,
     ) -> Result<(), Broken> {
-        must(self.run.is_none(), "P6", || {
-            "the actor has an open run".into()
-        })?;
+        must(self.run.is_none(), "P6", || "the actor has an open run".into())?;
         let waits = self.pending.iter().any(|mail| mail.seq() == queued.first);
-        must(waits, "P2", || {
-            format!("the first message {} is not pending", queued.first)
-        })?;
+        must(waits, "P2", || format!("the first message {} is not pending", queued.first))?;
         self.run = Some(Run {
             id,
             kind: RunKind::Task,
@@ -63,36 +53,23 @@ impl Row {
         claimed: &Claimed,
     ) -> Result<(), Broken> {
         let run = self.run.as_ref().map(|run| run.id.seq());
-        must(run == claimed.run, "P6", || {
-            format!("the open run is {run:?}")
-        })?;
-        must(!claimed.picks.is_empty(), "P3", || {
-            "an injection of nothing".into()
-        })?;
+        must(run == claimed.run, "P6", || format!("the open run is {run:?}"))?;
+        must(!claimed.picks.is_empty(), "P3", || "an injection of nothing".into())?;
         match claimed.turn {
             None => {
                 must(self.turn.is_none(), "P3", || "a turn is under way".into())?;
                 must(self.open.is_empty(), "P3", || "an injection is open".into())?;
             }
             Some(turn) => {
-                must(self.turn == Some(turn), "P9", || {
-                    format!("turn {turn} is not under way")
-                })?;
-                must(claimed.trigger == Trigger::Wait, "P7", || {
-                    "a turn was disturbed".into()
-                })?;
+                must(self.turn == Some(turn), "P9", || format!("turn {turn} is not under way"))?;
+                must(claimed.trigger == Trigger::Wait, "P7", || "a turn was disturbed".into())?;
             }
         }
         let turn = claimed.turn.unwrap_or(seq);
         let mail = claimed
             .picks
             .iter()
-            .map(|pick| {
-                self.take(pick.seq).map(|mail| OfferedMail {
-                    mail,
-                    cut: pick.cut,
-                })
-            })
+            .map(|pick| self.take(pick.seq).map(|mail| OfferedMail { mail, cut: pick.cut }))
             .collect::<Result<Vec<_>, _>>()?;
         let most = |charges: Charges, offered: &OfferedMail| Charges {
             attempts: charges.attempts.max(offered.mail.charges.attempts),
@@ -128,26 +105,18 @@ impl Row {
             .find(|open| open.id.seq() == offered.injection)
             .ok_or_else(|| ("P4", format!("injection {} is not open", offered.injection)))?;
         let next = open.attempt + 1;
-        must(offered.attempt == next, "P4", || {
-            format!("attempt {next} was expected")
-        })?;
+        must(offered.attempt == next, "P4", || format!("attempt {next} was expected"))?;
         (open.attempt, open.turn) = (next, Some(seq));
         self.turn = Some(seq);
         Ok(())
     }
 
     pub(super) fn end_turn(&mut self, turn: Seq) -> Result<(), Broken> {
-        must(self.turn == Some(turn), "P9", || {
-            format!("turn {turn} is not under way")
-        })?;
+        must(self.turn == Some(turn), "P9", || format!("turn {turn} is not under way"))?;
         // An answer is progress: the next silence is a new one.
         (self.turn, self.stalled) = (None, None);
         let held = |open: &Open| open.turn == Some(turn);
-        let settled = self
-            .open
-            .iter()
-            .filter(|open| held(open))
-            .flat_map(|open| &open.mail);
+        let settled = self.open.iter().filter(|open| held(open)).flat_map(|open| &open.mail);
         let bytes = settled.map(|offered| u64::from(offered.mail.bytes)).sum();
         self.bytes = self.bytes.saturating_sub(bytes);
         self.open.retain(|open| !held(open));
@@ -156,9 +125,7 @@ impl Row {
 
     pub(super) fn fail_turn(&mut self, failed: &TurnFailed) -> Result<(), Broken> {
         let turn = failed.turn;
-        must(self.turn == Some(turn), "P9", || {
-            format!("turn {turn} is not under way")
-        })?;
+        must(self.turn == Some(turn), "P9", || format!("turn {turn} is not under way"))?;
         let lost = matches!(failed.failure, TurnFailure::Lost { .. });
         self.turn = None;
         self.again_at = failed.again_at;
@@ -172,9 +139,7 @@ impl Row {
     }
 
     pub(super) fn settle(&mut self, messages: &[Seq]) -> Result<(), Broken> {
-        messages
-            .iter()
-            .try_for_each(|&seq| self.remove(seq).map(drop))
+        messages.iter().try_for_each(|&seq| self.remove(seq).map(drop))
     }
 
     pub(super) fn bury(&mut self, messages: &[Seq], why: Seq) -> Result<(), Broken> {
@@ -204,14 +169,8 @@ impl Row {
             Outcome::Cancelled { .. } => NoticeState::Cancelled,
             Outcome::Interrupted { .. } => NoticeState::Interrupted,
         };
-        must(self.open.is_empty(), "P2", || {
-            "the run ends and holds mail".into()
-        })?;
-        self.ended = Some(Ended {
-            id: run,
-            outcome: seq,
-            state,
-        });
+        must(self.open.is_empty(), "P2", || "the run ends and holds mail".into())?;
+        self.ended = Some(Ended { id: run, outcome: seq, state });
         (self.turn, self.stalled) = (None, None);
         if ended.raises_floor {
             self.floor = seq;
@@ -222,9 +181,7 @@ impl Row {
     pub(super) fn stall(&mut self, run: Seq, stalled: bool) -> Result<(), Broken> {
         let open = self.run.as_ref().map(|run| run.id.seq());
         must(open == Some(run), "P6", || format!("run {run} is not open"))?;
-        must(self.stalled.is_some() != stalled, "L1", || {
-            "an episode is told once".into()
-        })?;
+        must(self.stalled.is_some() != stalled, "L1", || "an episode is told once".into())?;
         self.stalled = stalled.then_some(run);
         Ok(())
     }
@@ -241,10 +198,7 @@ impl Row {
     /// Takes a message out of its open injection, which is closed when nothing is left in it (P4).
     fn take_offered(&mut self, seq: Seq) -> Result<Mail, Broken> {
         for (index, open) in self.open.iter_mut().enumerate() {
-            let place = open
-                .mail
-                .iter()
-                .position(|offered| offered.mail.seq() == seq);
+            let place = open.mail.iter().position(|offered| offered.mail.seq() == seq);
             if let Some(place) = place {
                 let mut mail = open.mail.remove(place).mail;
                 mail.charges = open.charges;

@@ -36,31 +36,9 @@ pub struct Mail {
 
 impl Mail {
     pub(super) fn new(seq: Seq, at: Timestamp, sent: &Sent) -> Self {
-        let Sent {
-            rank,
-            kind,
-            cost,
-            cut_cost,
-            bytes,
-            urgent,
-            about,
-            ..
-        } = *sent;
-        let item = Item {
-            seq,
-            rank,
-            kind,
-            cost,
-            cut_cost,
-        };
-        Self {
-            item,
-            at,
-            bytes,
-            urgent,
-            about,
-            charges: Charges::default(),
-        }
+        let Sent { rank, kind, cost, cut_cost, bytes, urgent, about, .. } = *sent;
+        let item = Item { seq, rank, kind, cost, cut_cost };
+        Self { item, at, bytes, urgent, about, charges: Charges::default() }
     }
 
     /// The number of the message's record.
@@ -183,9 +161,7 @@ pub struct Row {
 
 impl Row {
     pub(super) fn new(seq: Seq, stamp: Stamp, created: &Created) -> Self {
-        let session = created
-            .session
-            .unwrap_or_else(|| SessionId::new(seq, stamp));
+        let session = created.session.unwrap_or_else(|| SessionId::new(seq, stamp));
         Self {
             as_of: Seq::ZERO,
             address: Address::new(session, created.name.clone()),
@@ -209,19 +185,12 @@ impl Row {
 
     /// All unread mail: pending and offered.
     pub fn unread(&self) -> impl Iterator<Item = &Mail> {
-        let offered = self
-            .open
-            .iter()
-            .flat_map(|open| &open.mail)
-            .map(|offered| &offered.mail);
+        let offered = self.open.iter().flat_map(|open| &open.mail).map(|offered| &offered.mail);
         self.pending.iter().chain(offered)
     }
 
     pub(crate) fn counted(&self) -> Counted {
-        Counted {
-            unread: self.unread().count() as u64,
-            open_run: self.run.is_some(),
-        }
+        Counted { unread: self.unread().count() as u64, open_run: self.run.is_some() }
     }
 
     /// The mail that may wake: pending, and committed after the wake floor (P5). Notices do not
@@ -229,17 +198,12 @@ impl Row {
     #[must_use]
     pub fn wake_worthy(&self) -> Option<Waiting> {
         let interrupted = self.run.is_none()
-            && self
-                .ended
-                .as_ref()
-                .is_some_and(|ended| ended.state == NoticeState::Interrupted);
+            && self.ended.as_ref().is_some_and(|ended| ended.state == NoticeState::Interrupted);
         self.pending
             .iter()
             .filter(|mail| mail.seq() > self.floor)
             .filter(|mail| !(interrupted && mail.item.kind == Kind::Notice))
-            .fold(None, |waiting, mail| {
-                Some(Waiting::with(waiting, mail.at, mail.urgent))
-            })
+            .fold(None, |waiting, mail| Some(Waiting::with(waiting, mail.at, mail.urgent)))
     }
 
     /// What the rule of wakes needs to know; whether the actor is held is not the store's to say.

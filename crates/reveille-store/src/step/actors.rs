@@ -49,10 +49,7 @@ impl Step for CreateSession {
             draft.push(first.to(vec![actor]));
         }
         let id = SessionId::new(seq, draft.stamp);
-        Ok(SessionCreated {
-            id,
-            main: Address::new(id, ActorName::main()),
-        })
+        Ok(SessionCreated { id, main: Address::new(id, ActorName::main()) })
     }
 }
 
@@ -86,26 +83,14 @@ impl Step for Spawn {
     type Answer = Spawned;
 
     fn decide(self, state: &State, draft: &mut Draft) -> Result<Spawned, OpError> {
-        let Self {
-            parent,
-            agent,
-            key,
-            first,
-            task_id,
-            token,
-        } = self;
+        let Self { parent, agent, key, first, task_id, token } = self;
         token.map_or(Ok(()), |token| fresh(state, token).map(drop))?;
         let (parent, row) = known(state, &parent)?;
         key.as_deref().map_or(Ok(()), |key| label("key", key))?;
-        task_id
-            .as_deref()
-            .map_or(Ok(()), |id| label("task_id", id))?;
+        task_id.as_deref().map_or(Ok(()), |id| label("task_id", id))?;
         let there = key.as_deref().and_then(|key| state.keyed(parent, key));
         if let Some(worker) = there.and_then(|number| state.row(number)) {
-            return Ok(Spawned {
-                address: worker.address.clone(),
-                run: None,
-            });
+            return Ok(Spawned { address: worker.address.clone(), run: None });
         }
         draft.limits.budgets.admit(&counts(state, draft, parent))?;
         store_room(state, draft, 1)?;
@@ -122,16 +107,9 @@ impl Step for Spawn {
             key,
         });
         let first = draft.push(first.to(vec![actor]));
-        let run = draft.push(Queued {
-            actor,
-            first,
-            task_id,
-        });
+        let run = draft.push(Queued { actor, first, task_id });
         let run = Some(RunId::new(run, draft.stamp));
-        Ok(Spawned {
-            address: Address::new(session, name),
-            run,
-        })
+        Ok(Spawned { address: Address::new(session, name), run })
     }
 }
 

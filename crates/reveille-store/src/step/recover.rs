@@ -40,18 +40,10 @@ impl Step for Recover {
         let incarnation = state.incarnation() + 1;
         draft.push(Opened { incarnation });
         draft.recovering = true;
-        let mut found = Recovered {
-            incarnation,
-            ..Recovered::default()
-        };
+        let mut found = Recovered { incarnation, ..Recovered::default() };
         // A death of the process is laid at the door of a turn that ran alone.
         let alone = state.rows().iter().filter(|row| row.turn.is_some()).count() == 1;
-        for (actor, row) in (0..)
-            .zip(state.rows())
-            .collect::<Vec<_>>()
-            .into_iter()
-            .rev()
-        {
+        for (actor, row) in (0..).zip(state.rows()).collect::<Vec<_>>().into_iter().rev() {
             let actor: Number = actor;
             if row.standing().queued {
                 found.queued.push(row.address.clone());
@@ -62,9 +54,7 @@ impl Step for Recover {
             let failed = Failed {
                 actor,
                 turn,
-                failure: TurnFailure::Lost {
-                    charged: alone && run.kind == RunKind::Mail,
-                },
+                failure: TurnFailure::Lost { charged: alone && run.kind == RunKind::Mail },
                 class: FailureClass::Transient,
                 error: "the process of the runtime died".into(),
                 again_at: draft.at(),

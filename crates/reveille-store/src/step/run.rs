@@ -81,12 +81,7 @@ pub(super) fn end_run(
     let Some(run) = &row.run else {
         return Err(OpError::StaleToken);
     };
-    let Ending {
-        outcome,
-        raises_floor,
-        silence,
-        ..
-    } = &ending;
+    let Ending { outcome, raises_floor, silence, .. } = &ending;
     outcome.check()?;
     close_mail(draft, actor, row, &ending, run.first);
     let seq = draft.push(RunEnded {
@@ -109,19 +104,13 @@ pub(super) fn end_run(
         collect_at_once(state, draft, parent, about, notice);
     }
     let open_children = close_children(state, draft, actor)?;
-    Ok(EndedRun {
-        run: run.id,
-        outcome: seq,
-        open_children,
-    })
+    Ok(EndedRun { run: run.id, outcome: seq, open_children })
 }
 
 /// Silence is for parents that something else continues. One whose open run has no turn may rest on
 /// this child alone: it is told, or it would wait for ever (S6).
 fn may_be_untold(state: &State, parent: Number) -> bool {
-    state
-        .row(parent)
-        .is_none_or(|parent| parent.run.is_none() || parent.turn.is_some())
+    state.row(parent).is_none_or(|parent| parent.run.is_none() || parent.turn.is_some())
 }
 
 /// The first message of a task run is settled, mail of a failing turn is settled as failed, other
@@ -143,23 +132,13 @@ fn close_mail(draft: &mut Draft, actor: Number, row: &Row, ending: &Ending, firs
             list.push(seq);
         }
     }
-    for (messages, how) in [
-        (settled, Settlement::RunEnded),
-        (failed, Settlement::Failed),
-    ] {
+    for (messages, how) in [(settled, Settlement::RunEnded), (failed, Settlement::Failed)] {
         if !messages.is_empty() {
-            draft.push(Settled {
-                actor,
-                messages,
-                how,
-            });
+            draft.push(Settled { actor, messages, how });
         }
     }
     if !released.is_empty() {
-        draft.push(Released {
-            actor,
-            messages: released,
-        });
+        draft.push(Released { actor, messages: released });
     }
 }
 
@@ -175,9 +154,7 @@ fn collect_at_once(
         return;
     };
     let waits = state.waits.get(&addressee).is_some_and(|waits| {
-        waits
-            .iter()
-            .any(|wait| Some(wait.turn) == row.turn && (wait.target, wait.run) == about)
+        waits.iter().any(|wait| Some(wait.turn) == row.turn && (wait.target, wait.run) == about)
     });
     if waits {
         collect(draft, addressee, row, notice);
@@ -191,10 +168,7 @@ pub(super) fn collect(draft: &mut Draft, actor: Number, row: &Row, notice: Seq) 
         run: row.run.as_ref().map(|run| run.id.seq()),
         turn: row.turn,
         trigger: Trigger::Wait,
-        picks: vec![Pick {
-            seq: notice,
-            cut: false,
-        }],
+        picks: vec![Pick { seq: notice, cut: false }],
     });
     InjectionId::new(seq, draft.stamp)
 }
@@ -210,23 +184,14 @@ fn close_children(
     if state.counters.open_children(actor) == 0 {
         return Ok(begun);
     }
-    for (number, row) in (0..)
-        .zip(state.rows())
-        .filter(|(_, row)| row.parent == Some(actor))
-    {
+    for (number, row) in (0..).zip(state.rows()).filter(|(_, row)| row.parent == Some(actor)) {
         match &row.run {
             Some(run) if run.begun => begun.push(row.address.clone()),
             Some(_) => {
                 let reason = PARENT_ENDED.to_owned();
-                let outcome = Outcome::Cancelled {
-                    by: Caller::System,
-                    reason,
-                };
-                let ending = Ending {
-                    raises_floor: true,
-                    silence: Silence::Kept,
-                    ..Ending::new(outcome)
-                };
+                let outcome = Outcome::Cancelled { by: Caller::System, reason };
+                let ending =
+                    Ending { raises_floor: true, silence: Silence::Kept, ..Ending::new(outcome) };
                 end_run(state, draft, number, row, ending)?;
             }
             None => {}
@@ -268,22 +233,9 @@ impl Step for EndRun {
         let (actor, row) = known(state, &self.actor)?;
         let wanted = |id: RunId| self.run.is_none_or(|run| run == id);
         if row.run.as_ref().is_some_and(|run| wanted(run.id)) {
-            let Self {
-                outcome,
-                raises_floor,
-                silent,
-                ..
-            } = self;
-            let silence = if silent {
-                Silence::Asked
-            } else {
-                Silence::Told
-            };
-            let ending = Ending {
-                raises_floor,
-                silence,
-                ..Ending::new(outcome)
-            };
+            let Self { outcome, raises_floor, silent, .. } = self;
+            let silence = if silent { Silence::Asked } else { Silence::Told };
+            let ending = Ending { raises_floor, silence, ..Ending::new(outcome) };
             return end_run(state, draft, actor, row, ending).map(RunEnd::Ended);
         }
         let ended = row.ended.clone().filter(|ended| wanted(ended.id));

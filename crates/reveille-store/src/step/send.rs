@@ -106,9 +106,7 @@ impl Step for Send {
             return Err(OpError::UnknownRecipient { addresses: unknown });
         }
         authority(state, &numbers, &message.0)?;
-        numbers
-            .iter()
-            .try_for_each(|&number| room(state, draft, number, &message.0))?;
+        numbers.iter().try_for_each(|&number| room(state, draft, number, &message.0))?;
         store_room(state, draft, numbers.len())?;
         let seq = draft.push(message.to(numbers));
         Ok(MessageId::new(seq, draft.stamp))
@@ -132,10 +130,7 @@ fn authority(state: &State, to: &[Number], message: &Sent) -> Result<(), OpError
     };
     if message.urgent && !to.iter().all(above) {
         let what = "send urgent mail to an actor that is not below it";
-        return Err(OpError::Forbidden {
-            caller: sender.to_string(),
-            what,
-        });
+        return Err(OpError::Forbidden { caller: sender.to_string(), what });
     }
     Ok(())
 }
@@ -146,17 +141,9 @@ fn room(state: &State, draft: &Draft, number: Number, message: &Sent) -> Result<
         return Ok(());
     };
     let full = |field, value, limit| {
-        Err(OpError::MailboxFull {
-            address: row.address.clone(),
-            field,
-            value,
-            limit,
-        })
+        Err(OpError::MailboxFull { address: row.address.clone(), field, value, limit })
     };
-    let (messages, bytes) = (
-        row.unread().count() as u64 + 1,
-        row.bytes + u64::from(message.bytes),
-    );
+    let (messages, bytes) = (row.unread().count() as u64 + 1, row.bytes + u64::from(message.bytes));
     let limits = &draft.limits;
     if messages > limits.unread_messages as u64 {
         return full("messages", messages, limits.unread_messages as u64);
@@ -169,16 +156,9 @@ fn room(state: &State, draft: &Draft, number: Number, message: &Sent) -> Result<
 
 /// Refuses what the whole store has no room for.
 pub(super) fn store_room(state: &State, draft: &Draft, more: usize) -> Result<(), OpError> {
-    let (value, limit) = (
-        state.counters.unread + more as u64,
-        draft.limits.store_messages,
-    );
+    let (value, limit) = (state.counters.unread + more as u64, draft.limits.store_messages);
     if value > limit {
-        return Err(OpError::StoreFull {
-            field: "messages",
-            value,
-            limit,
-        });
+        return Err(OpError::StoreFull { field: "messages", value, limit });
     }
     Ok(())
 }

@@ -60,10 +60,7 @@ impl Step for ClaimMail {
             Need::Turn(Start::Window) => Trigger::Window,
             Need::Turn(Start::Again) | Need::Look(_) | Need::Nothing => return Ok(None),
         };
-        let picks = compose(
-            row.pending.iter().map(|mail| mail.item),
-            draft.limits.injection,
-        );
+        let picks = compose(row.pending.iter().map(|mail| mail.item), draft.limits.injection);
         let run = row.run.as_ref().map(|run| run.id);
         let seq = draft.push(Claimed {
             actor: self.actor,
@@ -73,11 +70,7 @@ impl Step for ClaimMail {
             picks: picks.clone(),
         });
         Ok(Some(Claim {
-            token: Token {
-                incarnation: state.incarnation(),
-                actor: self.actor,
-                turn: seq,
-            },
+            token: Token { incarnation: state.incarnation(), actor: self.actor, turn: seq },
             injection: InjectionId::new(seq, draft.stamp),
             run: run.unwrap_or_else(|| RunId::new(seq, draft.stamp)),
             trigger,
@@ -110,17 +103,9 @@ impl Step for OfferAgain {
         };
         let attempt = open.attempt + 1;
         let injection = open.id.seq();
-        let turn = draft.push(Offered {
-            actor: self.actor,
-            injection,
-            attempt,
-        });
+        let turn = draft.push(Offered { actor: self.actor, injection, attempt });
         Ok(Some(Claim {
-            token: Token {
-                incarnation: state.incarnation(),
-                actor: self.actor,
-                turn,
-            },
+            token: Token { incarnation: state.incarnation(), actor: self.actor, turn },
             injection: open.id,
             run: run.id,
             trigger: open.trigger,
@@ -131,10 +116,7 @@ impl Step for OfferAgain {
             picks: open
                 .mail
                 .iter()
-                .map(|mail| Pick {
-                    seq: mail.mail.seq(),
-                    cut: mail.cut,
-                })
+                .map(|mail| Pick { seq: mail.mail.seq(), cut: mail.cut })
                 .collect(),
         }))
     }
@@ -187,22 +169,10 @@ impl Step for EndTurn {
     type Answer = TurnEnd;
 
     fn decide(self, state: &State, draft: &mut Draft) -> Result<TurnEnd, OpError> {
-        let Self {
-            token: Token { actor, turn, .. },
-            report,
-        } = self;
+        let Self { token: Token { actor, turn, .. }, report } = self;
         let row = fresh(state, self.token)?;
-        let Report {
-            status,
-            summary,
-            result,
-            next,
-        } = report;
-        let outcome = Outcome::Completed {
-            status,
-            summary,
-            result,
-        };
+        let Report { status, summary, result, next } = report;
+        let outcome = Outcome::Completed { status, summary, result };
         outcome.check()?;
         let unreturned = release_unreturned(state, draft, row, self.token);
         draft.push(TurnEnded { actor, turn });
@@ -273,32 +243,14 @@ pub(super) fn fail(
     row: &Row,
     failed: Failed,
 ) -> Result<TurnEnd, OpError> {
-    let Failed {
-        actor,
-        turn,
-        failure,
-        class,
-        error,
-        again_at,
-        cause,
-    } = failed;
+    let Failed { actor, turn, failure, class, error, again_at, cause } = failed;
     let Some(run) = &row.run else {
         return Err(OpError::StaleToken);
     };
     let held = |open: &&Open| open.turn == Some(turn) && open.trigger != Trigger::Wait;
-    let charges = row
-        .open
-        .iter()
-        .find(held)
-        .map_or_else(Charges::default, |open| open.charges);
-    let failed_turn = |charges| TurnFailed {
-        actor,
-        turn,
-        failure,
-        error: error.clone(),
-        charges,
-        again_at,
-    };
+    let charges = row.open.iter().find(held).map_or_else(Charges::default, |open| open.charges);
+    let failed_turn =
+        |charges| TurnFailed { actor, turn, failure, error: error.clone(), charges, again_at };
     match judge(run.kind, failure, charges) {
         Verdict::Again(charges) => {
             release_collected(draft, actor, row, turn);
@@ -318,17 +270,10 @@ pub(super) fn fail(
             draft.push(failed_turn(charges));
             let messages: Vec<Seq> = row.open.iter().filter(held).flat_map(messages).collect();
             let overflow = failure == TurnFailure::Overflow;
-            let reason = if overflow {
-                DeadReason::Overflow
-            } else {
-                DeadReason::Poison(error.clone())
-            };
+            let reason =
+                if overflow { DeadReason::Overflow } else { DeadReason::Poison(error.clone()) };
             if !messages.is_empty() {
-                draft.push(Dead {
-                    actor,
-                    messages,
-                    reason,
-                });
+                draft.push(Dead { actor, messages, reason });
             }
             if row.open.iter().any(|open| open.turn != Some(turn)) {
                 return Ok(TurnEnd::Continues);
@@ -351,30 +296,17 @@ fn release_unreturned(state: &State, draft: &mut Draft, row: &Row, token: Token)
         open.trigger == Trigger::Wait
             && open.mail.iter().any(|one| one.mail.about.is_some_and(told))
     };
-    let messages: Vec<Seq> = row
-        .open
-        .iter()
-        .filter(unreturned)
-        .flat_map(messages)
-        .collect();
+    let messages: Vec<Seq> = row.open.iter().filter(unreturned).flat_map(messages).collect();
     let any = !messages.is_empty();
     if any {
-        draft.push(Released {
-            actor: token.actor,
-            messages,
-        });
+        draft.push(Released { actor: token.actor, messages });
     }
     any
 }
 
 fn release_collected(draft: &mut Draft, actor: Number, row: &Row, turn: Seq) {
     let collected = |open: &&Open| open.turn == Some(turn) && open.trigger == Trigger::Wait;
-    let messages: Vec<Seq> = row
-        .open
-        .iter()
-        .filter(collected)
-        .flat_map(messages)
-        .collect();
+    let messages: Vec<Seq> = row.open.iter().filter(collected).flat_map(messages).collect();
     if !messages.is_empty() {
         draft.push(Released { actor, messages });
     }

@@ -51,9 +51,7 @@ impl Step for WaitFor {
         let wanted = |id: RunId| self.run.is_none_or(|run| run == id);
         if let Some(run) = target_row.run.as_ref().filter(|run| wanted(run.id)) {
             if target == self.token.actor || waits_for(state, target, self.token.actor) {
-                return Err(OpError::WouldDeadlock {
-                    address: self.target,
-                });
+                return Err(OpError::WouldDeadlock { address: self.target });
             }
             return Ok(WaitAnswer::Open(run.id));
         }
@@ -74,10 +72,7 @@ impl WaitFor {
     pub(crate) fn register(&self, state: &mut State, answer: &WaitAnswer) {
         let run = match answer {
             WaitAnswer::Open(run) => run.seq(),
-            WaitAnswer::Ended {
-                ended,
-                collected: Some(_),
-            } => ended.id.seq(),
+            WaitAnswer::Ended { ended, collected: Some(_) } => ended.id.seq(),
             WaitAnswer::Ended { .. } | WaitAnswer::NoRun => return,
         };
         let Some(target) = state.find(&self.target) else {
@@ -86,12 +81,7 @@ impl WaitFor {
         let Token { actor, turn, .. } = self.token;
         let waits = state.waits.entry(actor).or_default();
         waits.retain(|wait| wait.turn == turn && wait.id != self.id);
-        waits.push(Wait {
-            id: self.id,
-            turn,
-            target,
-            run,
-        });
+        waits.push(Wait { id: self.id, turn, target, run });
     }
 }
 
@@ -101,10 +91,7 @@ fn waits_for(state: &State, from: Number, to: Number) -> bool {
     while let Some(actor) = next.pop() {
         let turn = state.row(actor).and_then(|row| row.turn);
         let waits = state.waits.get(&actor).map_or(&[][..], Vec::as_slice);
-        for wait in waits
-            .iter()
-            .filter(|wait| Some(wait.turn) == turn && is_open(state, wait))
-        {
+        for wait in waits.iter().filter(|wait| Some(wait.turn) == turn && is_open(state, wait)) {
             if wait.target == to {
                 return true;
             }
@@ -167,10 +154,7 @@ impl Step for GiveBack {
         let row = fresh(state, self.token)?;
         let messages = collected(row, self.token.turn, (self.wait.target, self.wait.run));
         if !messages.is_empty() {
-            draft.push(Released {
-                actor: self.token.actor,
-                messages,
-            });
+            draft.push(Released { actor: self.token.actor, messages });
         }
         Ok(())
     }
@@ -180,11 +164,7 @@ fn collected(row: &Row, turn: Seq, about: (Number, Seq)) -> Vec<Seq> {
     row.open
         .iter()
         .filter(|open| open.turn == Some(turn) && open.trigger == Trigger::Wait)
-        .filter(|open| {
-            open.mail
-                .iter()
-                .any(|offered| offered.mail.about == Some(about))
-        })
+        .filter(|open| open.mail.iter().any(|offered| offered.mail.about == Some(about)))
         .flat_map(messages)
         .collect()
 }

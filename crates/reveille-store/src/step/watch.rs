@@ -28,10 +28,7 @@ impl Step for TellStall {
             return Ok(false);
         };
         let actor = self.token.actor;
-        draft.push(Stalled {
-            actor,
-            run: run.id.seq(),
-        });
+        draft.push(Stalled { actor, run: run.id.seq() });
         if let Some(parent) = row.parent {
             let notice =
                 Notice::of_stall(row.address.clone(), run.id, self.quiet_s, &self.evidence);
@@ -56,10 +53,7 @@ impl Step for NoteProgress {
     fn decide(self, state: &State, draft: &mut Draft) -> Result<(), OpError> {
         let row = fresh(state, self.token)?;
         if let Some(run) = row.stalled {
-            draft.push(Rearmed {
-                actor: self.token.actor,
-                run,
-            });
+            draft.push(Rearmed { actor: self.token.actor, run });
         }
         Ok(())
     }

@@ -36,11 +36,7 @@ pub fn small(history_bytes: u64) -> Options {
     };
     Options {
         limits: Limits::default(),
-        disk: DiskOptions {
-            history_bytes,
-            rows_per_commit: 2,
-            ..DiskOptions::default()
-        },
+        disk: DiskOptions { history_bytes, rows_per_commit: 2, ..DiskOptions::default() },
         now: Arc::new(now),
         salt: 7,
     }
@@ -59,17 +55,11 @@ type Done<T> = Result<T, OpError>;
 
 impl<'a> Runner<'a> {
     pub fn new(store: &'a Store) -> Self {
-        Self {
-            store,
-            acknowledged: Vec::new(),
-            rows: Vec::new(),
-        }
+        Self { store, acknowledged: Vec::new(), rows: Vec::new() }
     }
 
     fn noted<T>(&mut self, answer: T) -> Done<T> {
-        let look = self
-            .store
-            .look(|state| (state.next(), reveille_store::raw::rows(state)));
+        let look = self.store.look(|state| (state.next(), reveille_store::raw::rows(state)));
         let (next, rows) = block_on(look)?;
         self.acknowledged.push(next);
         self.rows.push((next, rows));
@@ -99,12 +89,7 @@ impl<'a> Runner<'a> {
     pub fn send(&mut self, to: &[&Address], body: &str) -> Done<()> {
         let message = Prepared::text(Caller::Host, Text::new(body), false)?;
         let to = to.iter().map(|to| (*to).clone()).collect();
-        self.step(Send {
-            to,
-            message,
-            token: None,
-        })
-        .map(drop)
+        self.step(Send { to, message, token: None }).map(drop)
     }
 
     pub fn spawn(&mut self, parent: &Address) -> Done<Address> {
@@ -121,10 +106,7 @@ impl<'a> Runner<'a> {
 
     pub fn claim(&mut self, actor: &Address) -> Done<Claim> {
         let actor = self.number(actor)?;
-        let windows = WindowSettings {
-            quiet: Duration::ZERO,
-            max: Duration::ZERO,
-        };
+        let windows = WindowSettings { quiet: Duration::ZERO, max: Duration::ZERO };
         Ok(self.step(ClaimMail { actor, windows })?.unwrap())
     }
 
@@ -140,10 +122,7 @@ impl<'a> Runner<'a> {
             result: "x".repeat(300),
             next,
         };
-        self.step(EndTurn {
-            token: claim.token,
-            report,
-        })
+        self.step(EndTurn { token: claim.token, report })
     }
 
     pub fn fail(&mut self, claim: &Claim, failure: TurnFailure) -> Done<TurnEnd> {
@@ -158,38 +137,19 @@ impl<'a> Runner<'a> {
     }
 
     pub fn cancel(&mut self, actor: &Address) -> Done<()> {
-        let outcome = Outcome::Cancelled {
-            by: Caller::Host,
-            reason: "enough".into(),
-        };
+        let outcome = Outcome::Cancelled { by: Caller::Host, reason: "enough".into() };
         let (actor, run) = (actor.clone(), None);
-        self.step(EndRun {
-            actor,
-            run,
-            outcome,
-            raises_floor: true,
-            silent: false,
-        })
-        .map(drop)
+        self.step(EndRun { actor, run, outcome, raises_floor: true, silent: false }).map(drop)
     }
 
     fn wait(&mut self, claim: &Claim, id: u64, target: &Address) -> Done<()> {
-        let wait = WaitFor {
-            token: claim.token,
-            id,
-            target: target.clone(),
-            run: None,
-        };
+        let wait = WaitFor { token: claim.token, id, target: target.clone(), run: None };
         block_on(self.store.wait_for(wait))?;
         self.noted(())
     }
 
     fn stop(&mut self, claim: &Claim, id: u64, returned: bool) -> Done<()> {
-        block_on(self.store.stop_waiting(StopWaiting {
-            token: claim.token,
-            id,
-            returned,
-        }))?;
+        block_on(self.store.stop_waiting(StopWaiting { token: claim.token, id, returned }))?;
         self.noted(())
     }
 
@@ -208,11 +168,7 @@ impl<'a> Runner<'a> {
         self.stop(&turn, 1, true)?;
         let task = self.claim(&slow)?;
         self.wait(&turn, 2, &slow)?;
-        let stall = TellStall {
-            token: task.token,
-            quiet_s: 360,
-            evidence: "nothing".into(),
-        };
+        let stall = TellStall { token: task.token, quiet_s: 360, evidence: "nothing".into() };
         self.step(stall)?;
         self.step(NoteProgress { token: task.token })?;
         self.end(&task, Next::Auto)?;

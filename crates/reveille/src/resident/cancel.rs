@@ -30,14 +30,7 @@ pub(crate) struct CancelRequest {
 
 impl CancelRequest {
     pub(crate) const fn new(by: Caller, address: Address, cancel: Cancel) -> Self {
-        Self {
-            by,
-            address,
-            cancel,
-            run: None,
-            done: None,
-            reply: None,
-        }
+        Self { by, address, cancel, run: None, done: None, reply: None }
     }
 
     fn end_run(&self) -> EndRun {
@@ -45,10 +38,7 @@ impl CancelRequest {
         EndRun {
             actor: self.address.clone(),
             run: self.run,
-            outcome: Outcome::Cancelled {
-                by: self.by.clone(),
-                reason,
-            },
+            outcome: Outcome::Cancelled { by: self.by.clone(), reason },
             raises_floor: true,
             silent: self.cancel.silent,
         }
@@ -92,9 +82,7 @@ impl Resident {
     pub(crate) async fn cancel(&self, mut request: CancelRequest) -> Answer {
         let (sender, receiver) = oneshot::channel();
         request.reply = Some(sender);
-        self.actor
-            .cast(Message::Cancel(request))
-            .map_err(|_| OpError::ShuttingDown)?;
+        self.actor.cast(Message::Cancel(request)).map_err(|_| OpError::ShuttingDown)?;
         receiver.await.unwrap_or(Err(OpError::ShuttingDown))
     }
 }
