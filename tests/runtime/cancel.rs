@@ -200,3 +200,21 @@ fn two_cancels_at_once_are_both_answered_and_told_once() {
         assert_eq!(world.host.seen_by(&lead.main()).len(), 1);
     });
 }
+
+#[test]
+fn a_grace_without_end_is_a_grace_without_end() {
+    let world = World::default().agent("worker", |host| {
+        host.agent(|turn, _| async move {
+            turn.cancelled().await;
+            pass(86_400_000).await;
+            Err(TurnError::permanent("asked to end"))
+        })
+    });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "absent").await;
+        let worker = runtime.spawn(lead.main(), Spawn::agent("worker")).await.unwrap();
+        pass(1_000).await;
+        let cancel = Cancel::reason("slowly").grace(Duration::MAX);
+        assert_eq!(runtime.cancel(worker.address(), cancel).await.unwrap(), Cancelled::Ended);
+    });
+}

@@ -235,3 +235,47 @@ fn a_task_cut_by_a_shutdown_says_so() {
         runtime.shutdown().await.unwrap();
     });
 }
+
+/// The run above ended, and the process died before the runs below it had their grace.
+#[test]
+fn what_goes_on_below_a_run_that_ended_is_ended_after_a_restart_too() {
+    let world = World::default()
+        .agent("lead", |host| host.quick())
+        .agent("middle", |host| {
+            host.agent(|turn, injection| async move {
+                if injection.trigger == reveille::Trigger::Task {
+                    turn.spawn(Spawn::agent("child")).await?;
+                    pass(5_000).await;
+                    return Ok(TurnReport::success("enough").next(reveille::Next::Finish));
+                }
+                Ok(TurnReport::success("again"))
+            })
+        })
+        .agent("child", |host| {
+            host.agent(|turn, injection| async move {
+                if injection.trigger == reveille::Trigger::Task {
+                    // It rests, its run open, while its own child works.
+                    turn.spawn(Spawn::agent("grandchild")).await?;
+                }
+                Ok(TurnReport::success("rests"))
+            })
+        })
+        .agent("grandchild", |host| {
+            host.agent(|turn, _| async move {
+                turn.cancelled().await;
+                std::future::pending().await
+            })
+        });
+    let lead = world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        let middle = runtime.spawn(lead.main(), Spawn::agent("middle")).await.unwrap();
+        runtime.wait(middle.address(), LONG).await.unwrap();
+        lead
+    });
+    world.live(async |runtime| {
+        pass(60_000).await;
+        let views = runtime.actors(None, 10).await.unwrap();
+        assert!(views.iter().all(|view| view.run.is_none()), "{views:#?}");
+        idle(&runtime, &lead).await;
+    });
+}

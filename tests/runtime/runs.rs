@@ -421,3 +421,45 @@ fn a_spawn_says_whether_it_starts_or_waits_and_behind_how_many() {
         assert_eq!(admissions, [Admitted, Queued { position: 0 }, Queued { position: 1 }]);
     });
 }
+
+#[test]
+fn a_turn_that_waits_for_several_of_its_own_kind_takes_no_slot_until_all_have_ended() {
+    let world = World::default().set(|config| config.slots = 1).agent("worker", |host| {
+        host.agent(|turn, injection| async move {
+            let reveille::message::Content::Text(text) = &injection.entries[0].content else {
+                panic!("no text")
+            };
+            if text.body == "leaf" {
+                pass(1_000).await;
+                return Ok(TurnReport::success("leaf"));
+            }
+            let leaf = || Spawn::agent("worker").first_message("leaf");
+            let mut leaves = Vec::new();
+            for _ in 0..3 {
+                leaves.push(turn.spawn(leaf()).await?);
+            }
+            // A wait that is dropped asks for a slot that the next wait does not need.
+            let gave_up = turn.wait(leaves[2].address(), Duration::from_secs(60));
+            let dropped = tokio::time::timeout(Duration::from_millis(500), gave_up).await;
+            assert!(dropped.is_err());
+            let waits = leaves.iter().map(|leaf| turn.wait(leaf.address(), LONG));
+            let outcomes = futures_util::future::join_all(waits).await;
+            assert!(
+                outcomes.iter().all(|outcome| outcome.as_ref().unwrap().state() == "completed")
+            );
+            Ok(TurnReport::success("parent"))
+        })
+    });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "absent").await;
+        let mut parents = Vec::new();
+        for _ in 0..3 {
+            let spawn = Spawn::agent("worker").first_message("parent");
+            parents.push(runtime.spawn(lead.main(), spawn).await.unwrap());
+        }
+        for parent in &parents {
+            let outcome = runtime.wait(parent.address(), Duration::from_secs(600)).await.unwrap();
+            assert_eq!(outcome.state(), "completed");
+        }
+    });
+}

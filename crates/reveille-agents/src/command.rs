@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use reveille::limits::ERROR_BYTES;
+use reveille::limits::{ERROR_BYTES, LINE_CHARS};
 use reveille::{Agent, AgentSpec, FailureClass, Injection, NewAgent, Turn, TurnError, TurnReport};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Child;
@@ -187,7 +187,7 @@ fn answer(
         let reported = report::read(&output);
         let mut report = TurnReport::new(reported.result).status(reported.status);
         if let Some(summary) = reported.summary {
-            report = report.summary(summary);
+            report = report.summary(summary.chars().take(LINE_CHARS).collect::<String>());
         }
         return Ok(report);
     }

@@ -1,7 +1,8 @@
 //! What a program says of its own success: the first lines of its output.
 //!
 //! `**Status**: success|partial|failed|blocked` and `**Summary**: one line`, in either order, before
-//! anything else but blank lines. They are taken off the result.
+//! anything else but blank lines. They are taken off the result. Of a summary the first 200 characters
+//! count.
 
 use reveille::Status;
 

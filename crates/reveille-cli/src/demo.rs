@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
+use reveille_agents::ledger::Ledger;
 
 use self::journal::Journals;
 use self::kill::Killed;
@@ -84,6 +85,10 @@ impl Stage {
                 return Ok(killed);
             }
             drop(host);
+            Ledger::open(self.data().join("processes"))?.sweep()?;
+            if let Some(history) = &self.history {
+                std::fs::remove_file(history)?;
+            }
             std::fs::remove_dir_all(self.data())?;
             self.journals.remove()?;
         }

@@ -32,21 +32,27 @@ pub(crate) fn run(args: &UpArgs, json: bool) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut interrupts = Interrupts::new()?;
+        let mut teller = Teller { json, told: HashMap::new() };
         let mut hosted = tokio::select! {
             hosted = Hosted::start(&crew, &folder, &data, history) => hosted?,
             () = interrupts.next() => return Ok(ExitCode::from(FORCED)),
         };
         let runtime = hosted.runtime.clone();
         let served = tokio::select! {
-            served = serve(&mut hosted, &crew, args, json) => served,
+            served = serve(&mut hosted, &crew, args, &mut teller) => served,
             () = interrupts.next() => {
                 out::note("shutting down; interrupt again to force");
                 Ok(())
             }
         };
         // Whatever went wrong, what is running is given its time.
+        let close = async {
+            runtime.drain().await;
+            teller.tell(&hosted).await?;
+            runtime.shutdown().await.context("shutting down")
+        };
         tokio::select! {
-            closed = runtime.shutdown() => closed.context("shutting down")?,
+            closed = close => closed?,
             () = interrupts.next() => return Ok(ExitCode::from(FORCED)),
         }
         served.map(|()| ExitCode::SUCCESS)
@@ -59,8 +65,12 @@ fn crew_folder(crew: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Declares the crew and tells what ends. Ends when nothing is going on, if that was asked for.
-async fn serve(hosted: &mut Hosted, crew: &Crew, args: &UpArgs, json: bool) -> anyhow::Result<()> {
-    let mut teller = Teller { json, told: HashMap::new() };
+async fn serve(
+    hosted: &mut Hosted,
+    crew: &Crew,
+    args: &UpArgs,
+    teller: &mut Teller,
+) -> anyhow::Result<()> {
     teller.pass_over(hosted).await?;
     hosted.declare_all(crew).await?;
     let hosted = &*hosted;

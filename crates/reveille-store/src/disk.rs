@@ -184,8 +184,14 @@ impl Disk {
             write_checkpoint(&txn, &checkpoint)?;
         }
         txn.commit()?;
-        self.reader.close();
         Ok(())
+    }
+}
+
+/// However the disk is let go of, nobody who can still read keeps the file.
+impl Drop for Disk {
+    fn drop(&mut self) {
+        self.reader.close();
     }
 }
 

@@ -196,6 +196,12 @@ impl Engine {
 
     /// Writes what checkpoints lack. The store takes nothing more.
     pub(crate) fn close(&mut self) -> Result<(), OpError> {
+        let closed = self.write_checkpoint();
+        self.disk.reader().close();
+        closed
+    }
+
+    fn write_checkpoint(&mut self) -> Result<(), OpError> {
         if let Some(reason) = self.failed.clone() {
             let closed = reason == CLOSED;
             return if closed { Ok(()) } else { Err(OpError::StorageFailed { reason }) };

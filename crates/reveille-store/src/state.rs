@@ -139,6 +139,21 @@ impl State {
         (root, depth)
     }
 
+    /// The workers of an actor whose runs have begun and should have ended with its latest run: all
+    /// that are open and older than its outcome (S6, parent-close policy `cancel`).
+    #[must_use]
+    pub fn orphans(&self, actor: Number) -> Vec<(Address, RunId)> {
+        let ended = self.row(actor).and_then(|row| row.ended.as_ref()).map(|ended| ended.outcome);
+        let Some(ended) = ended.filter(|_| self.counters.open_children(actor) > 0) else {
+            return Vec::new();
+        };
+        let orphan = |row: &Row| {
+            let run = row.run.as_ref().filter(|run| run.begun && run.id.seq() < ended)?;
+            (row.parent == Some(actor)).then(|| (row.address.clone(), run.id))
+        };
+        self.rows.iter().filter_map(orphan).collect()
+    }
+
     /// Applies a record.
     pub(crate) fn apply(
         &mut self,

@@ -63,7 +63,14 @@ pub(crate) struct Order {
 /// Runs a turn to its end.
 pub(crate) async fn execute(mut loan: Loan, order: Order) {
     let hub = Arc::clone(&loan.hub);
-    loan.pulse.hold(hub.slots.of(&order.agent).acquire(order.place).await);
+    let slots = hub.slots.of(&order.agent);
+    let slot = tokio::select! {
+        biased;
+        () = hub.closing() => return,
+        slot = slots.acquire(order.place) => slot,
+    };
+    loan.pulse.hold(slot);
+    let claiming = hub.claiming();
     if hub.phase() != Phase::Running {
         return;
     }
@@ -73,6 +80,10 @@ pub(crate) async fn execute(mut loan: Loan, order: Order) {
             hub.store.run(ClaimMail { actor: loan.actor, windows: hub.config.window }).await
         }
     };
+    if let Ok(Some(claim)) = &claim {
+        *loan.pulse.token.lock() = Some(claim.token);
+    }
+    drop(claiming);
     match claim {
         Ok(Some(claim)) => attempt(&mut loan, &order, claim).await,
         Ok(None) => hub.stale_wake(),
@@ -83,7 +94,6 @@ pub(crate) async fn execute(mut loan: Loan, order: Order) {
 /// Hands the claimed injection to the agent and commits what comes of it.
 async fn attempt(loan: &mut Loan, order: &Order, claim: Claim) {
     let hub = Arc::clone(&loan.hub);
-    *loan.pulse.token.lock() = Some(claim.token);
     loan.pulse.beat();
     loan.pulse.set_told(claim.stalled);
     hub.turns.lock().insert(loan.actor, Arc::clone(&loan.pulse));
@@ -95,13 +105,9 @@ async fn attempt(loan: &mut Loan, order: &Order, claim: Claim) {
         Err(_) if loan.pulse.is_cancelled() => return,
         Err(error) => fail(&hub, &claim, error).await,
     };
-    match ended {
-        Ok(TurnEnd::Continues) => {}
-        Ok(TurnEnd::Ended(run)) => ops::close_children(&hub, run.open_children),
-        Err(error) => {
-            let (actor, code) = (&order.address, error.code());
-            tracing::info!(%actor, %code, "the end of a turn was refused");
-        }
+    if let Err(error) = ended {
+        let (actor, code) = (&order.address, error.code());
+        tracing::info!(%actor, %code, "the end of a turn was refused");
     }
 }
 

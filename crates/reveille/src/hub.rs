@@ -6,7 +6,7 @@
 //! store (P5).
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -76,7 +76,20 @@ pub(crate) struct Hub {
     pub(crate) root: OnceLock<ActorRef<root::Message>>,
     pub(crate) watchdog: OnceLock<ActorRef<watchdog::Message>>,
     stale_wakes: AtomicU64,
+    claims: AtomicUsize,
     next_wait: AtomicU64,
+}
+
+/// Somebody who is about to claim.
+pub(crate) struct Claiming(Arc<Hub>);
+
+impl Drop for Claiming {
+    fn drop(&mut self) {
+        self.0.claims.fetch_sub(1, Ordering::SeqCst);
+        if self.0.phase() == Phase::Closing {
+            self.0.commits.send_modify(|commits| *commits += 1);
+        }
+    }
 }
 
 impl std::fmt::Debug for Hub {
@@ -106,6 +119,7 @@ impl Hub {
             root: OnceLock::new(),
             watchdog: OnceLock::new(),
             stale_wakes: AtomicU64::new(0),
+            claims: AtomicUsize::new(0),
             next_wait: AtomicU64::new(0),
         }
     }
@@ -187,6 +201,24 @@ impl Hub {
 
     pub(crate) fn set_phase(&self, phase: Phase) {
         self.phase.send_replace(phase);
+    }
+
+    /// Ends when the runtime closes.
+    pub(crate) async fn closing(&self) {
+        // The sender lives as long as this value does.
+        let _ = self.phase.subscribe().wait_for(|phase| *phase == Phase::Closing).await;
+    }
+
+    /// Notes that somebody is about to claim: from before they look at the phase until the claim is
+    /// in the store, so that a runtime that closes waits for them.
+    pub(crate) fn claiming(self: &Arc<Self>) -> Claiming {
+        self.claims.fetch_add(1, Ordering::SeqCst);
+        Claiming(Arc::clone(self))
+    }
+
+    /// Whether anybody is about to claim.
+    pub(crate) fn is_claiming(&self) -> bool {
+        self.claims.load(Ordering::SeqCst) > 0
     }
 
     /// Refuses new work once the runtime closes.

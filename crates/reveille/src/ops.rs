@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use reveille_core::{
-    Address, AgentName, Caller, Entry, Injection, MessageId, OpError, Outcome, Seq,
+    Address, AgentName, Caller, Entry, Injection, MessageId, OpError, Outcome, RunId, Seq,
 };
 use reveille_store::codec;
 use reveille_store::record::{Number, Record};
@@ -13,6 +13,7 @@ use reveille_store::step::turn::Claim;
 use reveille_store::step::{Token, actors};
 
 use crate::hub::Hub;
+use crate::resident::CancelRequest;
 use crate::spec::{Admission, Message, Spawn, Worker};
 
 /// Sends a message in the name of `caller`. A turn may do so while the runtime closes.
@@ -119,30 +120,24 @@ pub(crate) async fn injection(
     })
 }
 
-/// Cancels what a run left going on below it when it ended (S6, parent-close policy `cancel`).
-pub(crate) fn close_children(hub: &Arc<Hub>, children: Vec<Address>) {
-    for child in children {
-        let hub = Arc::clone(hub);
-        tokio::spawn(async move {
-            let cancel = crate::Cancel::reason(PARENT_ENDED).silent();
-            if let Err(error) = cancel_run(&hub, Caller::System, &child, cancel).await {
-                tracing::warn!(%child, %error, "a child was not cancelled");
-            }
-        });
-    }
+/// Cancels the run of a worker, because the run above it ended (S6, parent-close policy `cancel`).
+pub(crate) fn close_child(hub: &Arc<Hub>, child: Address, run: RunId) {
+    let hub = Arc::clone(hub);
+    tokio::spawn(async move {
+        let cancel = crate::Cancel::reason(PARENT_ENDED).silent();
+        let request = CancelRequest::new(Caller::System, child.clone(), cancel).of_run(run);
+        if let Err(error) = request.send(&hub).await {
+            tracing::warn!(%child, %error, "a worker was not cancelled");
+        }
+    });
 }
 
 /// Cancels the open run of an actor.
 pub(crate) async fn cancel_run(
-    hub: &Arc<Hub>,
+    hub: &Hub,
     by: Caller,
     address: &Address,
     cancel: crate::Cancel,
 ) -> Result<crate::Cancelled, OpError> {
-    let number = number(hub, address).await?;
-    let request = crate::resident::CancelRequest::new(by, address.clone(), cancel);
-    match hub.resident(number) {
-        Some(resident) => resident.cancel(request).await,
-        None => request.at_rest(hub).await,
-    }
+    CancelRequest::new(by, address.clone(), cancel).send(hub).await
 }

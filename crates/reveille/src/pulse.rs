@@ -22,6 +22,14 @@ struct Held {
     slot: Option<Slot>,
     /// Whether the turn is over: then it takes none any more.
     over: bool,
+    /// Waits of the turn that are under way: while there are any, it needs no slot.
+    waits: usize,
+}
+
+impl Held {
+    const fn lacks(&self) -> bool {
+        !self.over && self.slot.is_none() && self.waits == 0
+    }
 }
 
 /// What a turn, its actor and the watchdog share.
@@ -129,12 +137,23 @@ impl Pulse {
         let _ = self.cancel.subscribe().wait_for(|cancelled| *cancelled).await;
     }
 
-    /// Computes in this slot from now on. A turn that is over takes none.
+    /// Computes in this slot from now on. A turn that is over, or that waits again, passes it on.
     pub(crate) fn hold(&self, slot: Slot) {
         let mut held = self.slot.lock();
-        if !held.over && held.slot.is_none() {
+        if held.lacks() {
             held.slot = Some(slot);
         }
+    }
+
+    /// A wait begins.
+    pub(crate) fn wait_begins(&self) {
+        self.slot.lock().waits += 1;
+    }
+
+    /// A wait ends.
+    pub(crate) fn wait_ends(&self) {
+        let mut held = self.slot.lock();
+        held.waits = held.waits.saturating_sub(1);
     }
 
     /// Gives the slot back.
@@ -143,13 +162,10 @@ impl Pulse {
         drop(slot);
     }
 
-    /// Goes on after a wait: asks for a slot again if the turn has none.
+    /// Goes on after a wait: asks for a slot again, unless another wait is under way.
     pub(crate) async fn go_on(&self, slots: &Slots) {
         let _asking = self.asking.lock().await;
-        let lacks = {
-            let held = self.slot.lock();
-            !held.over && held.slot.is_none()
-        };
+        let lacks = self.slot.lock().lacks();
         if lacks {
             self.hold(slots.acquire(Place::Head).await);
         }

@@ -6,6 +6,7 @@
 
 mod cancel;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,10 +14,10 @@ use std::time::Duration;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use reveille_core::failure::TurnFailure;
 use reveille_core::need::{Need, Standing, need};
-use reveille_core::{Address, AgentName, Cause, FailureClass, Timestamp};
+use reveille_core::{Address, AgentName, Cause, FailureClass, RunId, Timestamp};
 use reveille_store::record::Number;
 use reveille_store::step::Token;
-use reveille_store::step::turn::{FailTurn, TurnEnd};
+use reveille_store::step::turn::FailTurn;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -46,8 +47,6 @@ pub(crate) enum Message {
     GraceOver(Arc<Pulse>),
     /// A turn that was cut did not return.
     Abandoned(Arc<Pulse>),
-    /// The runtime closes: a task that has not claimed anything need not.
-    Closing,
     /// The runtime closes: a turn that is still running is cut.
     Cut,
 }
@@ -90,6 +89,8 @@ pub(crate) struct State {
     agent: Option<BoxAgent>,
     running: Option<Running>,
     timer: Option<Task>,
+    /// Runs of workers that are being ended with a run of this actor.
+    closed: HashSet<RunId>,
 }
 
 /// The behaviour of resident actors.
@@ -124,8 +125,17 @@ impl Actor for ResidentActor {
         }
         hub.settle_in(number, Resident::new(myself.clone(), Arc::clone(&hinted)));
         myself.cast(Message::Look)?;
-        let (agent, running, timer) = (None, None, None);
-        Ok(State { hub, number, hinted, address, agent_name, agent, running, timer })
+        Ok(State {
+            hub,
+            number,
+            hinted,
+            address,
+            agent_name,
+            agent: None,
+            running: None,
+            timer: None,
+            closed: HashSet::new(),
+        })
     }
 
     async fn handle(
@@ -140,7 +150,6 @@ impl Actor for ResidentActor {
             Message::Cancel(request) => state.cancel(&myself, request).await,
             Message::GraceOver(pulse) => state.grace_over(&myself, &pulse).await,
             Message::Abandoned(pulse) => state.abandoned(&pulse),
-            Message::Closing => state.closing(),
             Message::Cut => state.cut(&myself).await,
         }
         state.advance(&myself).await;
@@ -158,6 +167,16 @@ impl Actor for ResidentActor {
 }
 
 impl State {
+    /// Ends what goes on below a run that has ended, each once (S6).
+    fn close(&mut self, orphans: Vec<(Address, RunId)>) {
+        self.closed.retain(|run| orphans.iter().any(|(_, orphan)| orphan == run));
+        for (child, run) in orphans {
+            if self.closed.insert(run) {
+                ops::close_child(&self.hub, child, run);
+            }
+        }
+    }
+
     /// Does what the actor needs now.
     async fn advance(&mut self, myself: &ActorRef<Message>) {
         self.timer = None;
@@ -169,11 +188,12 @@ impl State {
             let row = state.row(number)?;
             let token = |turn| Token { incarnation: state.incarnation(), actor: number, turn };
             let goes_on = row.run.as_ref().is_some_and(|run| run.begun);
-            Some((row.standing(), goes_on, row.turn.map(token)))
+            Some((row.standing(), goes_on, row.turn.map(token), state.orphans(number)))
         });
-        let Ok(Some((standing, goes_on, turn))) = standing.await else {
+        let Ok(Some((standing, goes_on, turn, orphans))) = standing.await else {
             return;
         };
+        self.close(orphans);
         if let Some(token) = turn {
             // Its task is over and did not say how it ended. The commit of that looks again.
             lose(&self.hub, token, Cause::Crash).await;
@@ -229,13 +249,6 @@ impl State {
         }
     }
 
-    fn closing(&mut self) {
-        let unclaimed = |running: &Running| running.pulse.token.lock().is_none();
-        if let Some(running) = self.running.as_ref().filter(|running| unclaimed(running)) {
-            running.task.0.abort();
-        }
-    }
-
     /// Cuts a turn that is still running when the runtime closes: it is a lost turn (section 12).
     async fn cut(&mut self, myself: &ActorRef<Message>) {
         let Some(running) = &self.running else { return };
@@ -251,7 +264,7 @@ impl State {
         let grace = self.hub.config.abort_grace;
         if let Some(running) = &mut self.running {
             running.task.0.abort();
-            running.pulse.give_back();
+            running.pulse.over();
             let message = Message::Abandoned(Arc::clone(&running.pulse));
             running.patience = Some(after(grace, myself, message));
         }
@@ -259,7 +272,7 @@ impl State {
 }
 
 /// Writes that a turn was lost. Refused when it ended meanwhile: then there is nothing to write.
-async fn lose(hub: &Arc<Hub>, token: Token, cause: Cause) {
+async fn lose(hub: &Hub, token: Token, cause: Cause) {
     let lost = FailTurn {
         token,
         failure: TurnFailure::Lost { charged: false },
@@ -268,10 +281,8 @@ async fn lose(hub: &Arc<Hub>, token: Token, cause: Cause) {
         back_off: Duration::ZERO,
         cause,
     };
-    match hub.store.run(lost).await {
-        Ok(TurnEnd::Continues) => {}
-        Ok(TurnEnd::Ended(run)) => ops::close_children(hub, run.open_children),
-        Err(error) => tracing::debug!(code = %error.code(), "a lost turn had ended"),
+    if let Err(error) = hub.store.run(lost).await {
+        tracing::debug!(code = %error.code(), "a lost turn had ended");
     }
 }
 

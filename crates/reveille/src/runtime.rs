@@ -116,7 +116,6 @@ impl Builder {
         // Both are set once: the hub was made above.
         let _ = (hub.root.set(root), hub.watchdog.set(watchdog));
         let runtime = Runtime { hub, supervisors, recovered: Arc::new(recovered) };
-        ops::close_children(&runtime.hub, runtime.recovered.open_children.clone());
         runtime.wake_all().await?;
         Ok(runtime)
     }
@@ -159,7 +158,10 @@ impl Runtime {
                 standing.queued || standing.again_at.is_some() || standing.mail.is_some()
             };
             let rows = (0..).zip(state.rows());
-            rows.filter(|(_, row)| needs(row.standing())).map(|(number, _)| number).collect()
+            let needy = rows.filter(|(number, row)| {
+                needs(row.standing()) || !state.orphans(*number).is_empty()
+            });
+            needy.map(|(number, _)| number).collect()
         });
         let needy: Vec<_> = needy.await?;
         needy.into_iter().for_each(|number| self.hub.touch(number));
@@ -349,9 +351,24 @@ impl Runtime {
         self.hub.stale_wakes()
     }
 
-    /// Tells the runtime to close: no turn starts any more. Ends when the running turns have ended;
-    /// those that take longer than the configured grace are cut. A mail run that was cut goes on at
-    /// the next start, a task run ends `interrupted`. Then the store is closed.
+    /// Starts no turn any more, and ends when the running turns have ended; those that take longer
+    /// than the configured grace are cut. A mail run that was cut goes on at the next start, a task
+    /// run ends `interrupted`. What happened can still be looked at afterwards.
+    pub async fn drain(&self) {
+        self.hub.store.closing();
+        self.hub.set_phase(Phase::Closing);
+        let grace = self.hub.config.shutdown_grace;
+        if tokio::time::timeout(grace, self.quiet()).await.is_ok() {
+            return;
+        }
+        self.tell_residents(|| resident::Message::Cut);
+        let patience = self.hub.config.abort_grace * 2;
+        if tokio::time::timeout(patience, self.quiet()).await.is_err() {
+            tracing::warn!("turns that do not yield are abandoned");
+        }
+    }
+
+    /// Drains the runtime and closes its store.
     ///
     /// Dropping the future forces: what is still running counts as lost at the next start.
     ///
@@ -359,17 +376,7 @@ impl Runtime {
     ///
     /// `storage_failed` when the store could not be closed cleanly; nothing accepted is lost.
     pub async fn shutdown(&self) -> Result<(), OpError> {
-        self.hub.store.closing();
-        self.hub.set_phase(Phase::Closing);
-        self.tell_residents(|| resident::Message::Closing);
-        let graceful = tokio::time::timeout(self.hub.config.shutdown_grace, self.quiet()).await;
-        if graceful.is_err() {
-            self.tell_residents(|| resident::Message::Cut);
-            let patience = self.hub.config.abort_grace * 2;
-            if tokio::time::timeout(patience, self.quiet()).await.is_err() {
-                tracing::warn!("turns that do not yield are abandoned");
-            }
-        }
+        self.drain().await;
         self.supervisors.watchdog.stop(None);
         // Bounded: residents and root stop at their next message.
         let stopped = self.supervisors.root.stop_and_wait(None, Some(Duration::from_secs(5))).await;
@@ -394,11 +401,13 @@ impl Runtime {
         let mut commits = self.hub.commits();
         loop {
             commits.borrow_and_update();
+            // In this order: who has claimed by now is seen in the store.
+            let claiming = self.hub.is_claiming();
             let quiet =
                 self.hub.store.look(|state| state.rows().iter().all(|row| row.turn.is_none()));
             match quiet.await {
-                Ok(false) => {}
-                Ok(true) | Err(_) => return,
+                Ok(quiet) if claiming || !quiet => {}
+                Ok(_) | Err(_) => return,
             }
             if commits.changed().await.is_err() {
                 return;

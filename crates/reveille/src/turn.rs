@@ -104,13 +104,9 @@ impl Turn {
     ///
     /// `timed_out`, `unknown_actor`, `would_deadlock`, `stale_token`.
     pub async fn wait(&self, target: &Address, limit: Duration) -> Result<Outcome, OpError> {
-        let mut guard = WaitGuard {
-            turn: self,
-            id: self.hub.next_wait(),
-            declared: self.pulse.declare(None),
-            returned: false,
-        };
+        let mut guard = WaitGuard::new(self);
         let waited = tokio::time::timeout(limit, self.outcome(guard.id, target)).await;
+        guard.end();
         if !matches!(waited, Ok(Err(OpError::StaleToken))) {
             self.pulse.go_on(&self.slots).await;
         }
@@ -160,11 +156,28 @@ struct WaitGuard<'a> {
     turn: &'a Turn,
     id: u64,
     declared: u64,
+    waits: bool,
     returned: bool,
+}
+
+impl<'a> WaitGuard<'a> {
+    fn new(turn: &'a Turn) -> Self {
+        turn.pulse.wait_begins();
+        let (id, declared) = (turn.hub.next_wait(), turn.pulse.declare(None));
+        Self { turn, id, declared, waits: true, returned: false }
+    }
+
+    /// There is nothing to wait for any more, but a slot.
+    fn end(&mut self) {
+        if std::mem::take(&mut self.waits) {
+            self.turn.pulse.wait_ends();
+        }
+    }
 }
 
 impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
+        self.end();
         let Turn { hub, pulse, slots, token, .. } = self.turn;
         pulse.undeclare(self.declared);
         // The step is handed in by the call; nobody needs its answer.

@@ -26,9 +26,6 @@ pub struct Recovered {
     pub interrupted: Vec<Address>,
     /// Actors whose mail is offered again.
     pub again: Vec<Address>,
-    /// Workers whose run is open below one that was interrupted: to be cancelled. Those of them
-    /// that were interrupted themselves have ended already.
-    pub open_children: Vec<Address>,
     /// Workers whose task had not begun.
     pub queued: Vec<Address>,
 }
@@ -62,10 +59,7 @@ impl Step for Recover {
             };
             match fail(state, draft, row, failed)? {
                 TurnEnd::Continues => found.again.push(row.address.clone()),
-                TurnEnd::Ended(run) => {
-                    found.interrupted.push(row.address.clone());
-                    found.open_children.extend(run.open_children);
-                }
+                TurnEnd::Ended(_) => found.interrupted.push(row.address.clone()),
             }
         }
         Ok(found)

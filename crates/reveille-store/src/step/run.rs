@@ -66,8 +66,6 @@ pub struct EndedRun {
     pub run: RunId,
     /// The record that holds the outcome.
     pub outcome: Seq,
-    /// Its children whose runs are open: to be treated by the parent-close policy (S6).
-    pub open_children: Vec<Address>,
 }
 
 /// Drafts the end of an actor's open run.
@@ -103,8 +101,8 @@ pub(super) fn end_run(
         let notice = draft.push(prepared.to(vec![parent]));
         collect_at_once(state, draft, parent, about, notice);
     }
-    let open_children = close_children(state, draft, actor)?;
-    Ok(EndedRun { run: run.id, outcome: seq, open_children })
+    close_queued_children(state, draft, actor)?;
+    Ok(EndedRun { run: run.id, outcome: seq })
 }
 
 /// Silence is for parents that something else continues. One whose open run has no turn may rest on
@@ -173,31 +171,20 @@ pub(super) fn collect(draft: &mut Draft, actor: Number, row: &Row, notice: Seq) 
     InjectionId::new(seq, draft.stamp)
 }
 
-/// Ends the children that have not begun, and names those that have: their turns need a grace, which
-/// is the runtime's to give (S6, parent-close policy `cancel`).
-fn close_children(
-    state: &State,
-    draft: &mut Draft,
-    actor: Number,
-) -> Result<Vec<Address>, OpError> {
-    let mut begun = Vec::new();
+/// Ends the children that have not begun (S6, parent-close policy `cancel`). Those that have are
+/// [`State::orphans`] from this commit on: their turns need a grace, which is the runtime's to give.
+fn close_queued_children(state: &State, draft: &mut Draft, actor: Number) -> Result<(), OpError> {
     if state.counters.open_children(actor) == 0 {
-        return Ok(begun);
+        return Ok(());
     }
-    for (number, row) in (0..).zip(state.rows()).filter(|(_, row)| row.parent == Some(actor)) {
-        match &row.run {
-            Some(run) if run.begun => begun.push(row.address.clone()),
-            Some(_) => {
-                let reason = PARENT_ENDED.to_owned();
-                let outcome = Outcome::Cancelled { by: Caller::System, reason };
-                let ending =
-                    Ending { raises_floor: true, silence: Silence::Kept, ..Ending::new(outcome) };
-                end_run(state, draft, number, row, ending)?;
-            }
-            None => {}
-        }
+    let child = |row: &Row| row.parent == Some(actor) && row.run.as_ref().is_some_and(|r| !r.begun);
+    for (number, row) in (0..).zip(state.rows()).filter(|(_, row)| child(row)) {
+        let outcome = Outcome::Cancelled { by: Caller::System, reason: PARENT_ENDED.to_owned() };
+        let silence = Silence::Kept;
+        let ending = Ending { raises_floor: true, silence, ..Ending::new(outcome) };
+        end_run(state, draft, number, row, ending)?;
     }
-    Ok(begun)
+    Ok(())
 }
 
 /// Ends an actor's open run from outside: a cancel, a limit, a shutdown.

@@ -136,7 +136,11 @@ impl StopWaiting {
         if waits.is_empty() {
             state.waits.remove(&actor);
         }
-        Some(wait).filter(|_| !self.returned)
+        let waited_for =
+            |other: &Wait| (other.turn, other.target, other.run) == (turn, wait.target, wait.run);
+        let shared = state.waits.get(&actor).is_some_and(|waits| waits.iter().any(waited_for));
+        // What another wait of the turn still waits for is that one's to return.
+        Some(wait).filter(|_| !self.returned && !shared)
     }
 }
 

@@ -33,6 +33,21 @@ impl CancelRequest {
         Self { by, address, cancel, run: None, done: None, reply: None }
     }
 
+    /// Only this run; another one that the actor may have begun meanwhile is not touched.
+    pub(crate) const fn of_run(mut self, run: RunId) -> Self {
+        self.run = Some(run);
+        self
+    }
+
+    /// Hands it to the actor, or does it at once if the actor is not resident.
+    pub(crate) async fn send(self, hub: &Hub) -> Answer {
+        let number = ops::number(hub, &self.address).await?;
+        match hub.resident(number) {
+            Some(resident) => resident.cancel(self).await,
+            None => self.end(hub, Cancelled::Ended).await,
+        }
+    }
+
     fn end_run(&self) -> EndRun {
         let reason = self.cancel.reason.chars().take(200).collect();
         EndRun {
@@ -44,24 +59,16 @@ impl CancelRequest {
         }
     }
 
-    /// Ends the run of an actor that runs no turn.
-    pub(crate) async fn at_rest(&self, hub: &Arc<Hub>) -> Answer {
-        self.end(hub, Cancelled::Ended).await
-    }
-
-    async fn end(&self, hub: &Arc<Hub>, how: Cancelled) -> Answer {
+    async fn end(&self, hub: &Hub, how: Cancelled) -> Answer {
         Ok(match hub.store.run(self.end_run()).await? {
-            RunEnd::Ended(run) => {
-                ops::close_children(hub, run.open_children);
-                how
-            }
+            RunEnd::Ended(_) => how,
             RunEnd::AlreadyEnded(ended) => Cancelled::AlreadyEnded(ended.state),
             RunEnd::Unknown => Cancelled::Unknown,
         })
     }
 
     /// Answers once the turn's task is over: its run may have ended, or may go on and is ended now.
-    pub(super) async fn after_return(mut self, hub: &Arc<Hub>) {
+    pub(super) async fn after_return(mut self, hub: &Hub) {
         let answer = match self.done.take() {
             Some(done) => Ok(done),
             None => self.end(hub, Cancelled::Ended).await,
@@ -79,7 +86,7 @@ impl CancelRequest {
 
 impl Resident {
     /// Cancels the actor's run and waits for the answer.
-    pub(crate) async fn cancel(&self, mut request: CancelRequest) -> Answer {
+    async fn cancel(&self, mut request: CancelRequest) -> Answer {
         let (sender, receiver) = oneshot::channel();
         request.reply = Some(sender);
         self.actor.cast(Message::Cancel(request)).map_err(|_| OpError::ShuttingDown)?;
@@ -100,23 +107,26 @@ impl State {
             Ok(None) => return request.answer(Ok(Cancelled::Unknown)),
             Err(error) => return request.answer(Err(error)),
         };
-        request.run = run;
+        request.run = request.run.or(run);
         match &mut self.running {
-            Some(running) if in_turn => {
+            Some(running) if in_turn && request.run == run => {
                 running.pulse.cancel();
                 // The earliest deadline counts, and a turn that was cut is not given another.
-                let deadline = Instant::now() + request.cancel.grace;
-                if running.deadline.is_none_or(|earlier| deadline < earlier) {
-                    running.deadline = Some(deadline);
+                let deadline = Instant::now().checked_add(request.cancel.grace);
+                let sooner = |deadline| running.deadline.is_none_or(|earlier| deadline < earlier);
+                if deadline.is_some_and(sooner) {
+                    running.deadline = deadline;
                     let over = Message::GraceOver(Arc::clone(&running.pulse));
                     running.patience = Some(after(request.cancel.grace, myself, over));
                 }
                 running.cancels.push(request);
             }
             _ => {
-                let answer = request.at_rest(&self.hub).await;
-                // A task that waits for a slot would find nothing to claim.
-                self.abort(myself);
+                let answer = request.end(&self.hub, Cancelled::Ended).await;
+                if answer == Ok(Cancelled::Ended) {
+                    // A task that waits for a slot would find nothing to claim.
+                    self.abort(myself);
+                }
                 request.answer(answer);
             }
         }
