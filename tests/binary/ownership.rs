@@ -85,3 +85,26 @@ fn verify_without_a_store_says_so_and_makes_none() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("there is no store"));
     assert!(!data.exists());
 }
+
+/// The pages of the file, which are redb's: it finds most damage, and panics over some.
+#[test]
+fn no_damaged_page_makes_a_command_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let (crew, data) = (folder.path().join("crew.toml"), folder.path().join("data"));
+    let quick = "[agents.a]\ncommand = [\"true\"]\n[sessions.s]\nagent = \"a\"\nfirst = \"x\"\n";
+    fs::write(&crew, quick).unwrap();
+    let (crew, path) = (crew.to_str().unwrap(), data.to_str().unwrap());
+    assert!(run(&["up", crew, "--data", path, "--until-idle"]).status.success());
+    let store = data.join("store.redb");
+    let whole = fs::read(&store).unwrap();
+    for at in (0..whole.len()).step_by(2048) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x41;
+        fs::write(&store, &damaged).unwrap();
+        let output = run(&["verify", "--data", path, "--json"]);
+        let code = output.status.code();
+        // Zero where nothing of the store is.
+        assert!(code == Some(0) || code == Some(1), "byte {at}: {code:?}");
+        assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok(), "byte {at}");
+    }
+}

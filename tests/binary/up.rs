@@ -25,8 +25,9 @@ fn the_example_crew_runs_and_a_second_start_has_nothing_to_do() {
     }
     let data = tempfile::tempdir().unwrap();
     let first = up(&example(), data.path());
-    let ended =
-        |name: &str| first.lines().any(|line| line.ends_with(&format!("/{name} completed")));
+    let ended = |name: &str| {
+        first.lines().any(|line| line.contains(&format!("/{name} completed: success, ")))
+    };
     for name in ["counter-1", "counter-2", "main"] {
         assert!(ended(name), "{name}: {first}");
     }
@@ -107,4 +108,21 @@ fn a_mistake_in_a_crew_file_is_named_and_nothing_is_started() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("sessions.lead uses agent \"nobody\""), "{said}");
     assert!(!data.exists());
+}
+
+#[test]
+fn a_run_that_fails_says_why() {
+    if !skip::has("sh") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let crew = folder.path().join("crew.toml");
+    let text = "[agents.a]\ncommand = [\"sh\", \"-c\", \"echo my reason >&2; exit 3\"]\n\
+                [agents.b]\ncommand = [\"./nowhere\"]\n\
+                [sessions.s]\nagent = \"a\"\nfirst = \"x\"\n\
+                [[sessions.s.workers]]\nagent = \"b\"\nfirst = \"x\"\n";
+    fs::write(&crew, text).unwrap();
+    let said = up(crew.to_str().unwrap(), &folder.path().join("data"));
+    assert!(said.contains("main failed: exit:3, exit status: 3, my reason"), "{said}");
+    assert!(said.contains("b-1 failed: did_not_start, "), "{said}");
 }

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(name = "reveille", version, propagate_version = true)]
 pub(crate) struct Cli {
-    /// Print one JSON object to standard output and nothing else.
+    /// Print JSON to standard output and nothing else: one object, or one on each line.
     #[arg(long, global = true)]
     pub(crate) json: bool,
     #[command(subcommand)]

@@ -2,7 +2,7 @@
 //!
 //! Unknown keys are refused, with the line; names and values are checked before anything starts.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -103,16 +103,29 @@ pub(crate) struct Worker {
     pub(crate) agent: String,
     /// What it is to do.
     pub(crate) first: String,
-    /// What it is known by; its place in the list otherwise.
+    /// What it is known by over starts; otherwise its agent and its first message.
     pub(crate) key: Option<String>,
     /// The task it is given.
     pub(crate) task_id: Option<String>,
 }
 
-impl Worker {
-    /// What it is known by: its key, or its place in the list, from 1.
-    pub(crate) fn key(&self, place: usize) -> String {
-        self.key.clone().unwrap_or_else(|| format!("worker-{place}"))
+impl Session {
+    /// The workers, each with what it is known by over starts. One without a key is known by its
+    /// agent, its first message, and how many alike stand before it, so that the list may grow and be
+    /// put in another order.
+    pub(crate) fn keyed(&self) -> Vec<(String, &Worker)> {
+        let mut alike: HashMap<(&str, &str), u32> = HashMap::new();
+        let key = |worker: &Worker, nth: u32| {
+            let sum = crc32fast::hash(worker.first.as_bytes());
+            format!("{}-{sum:08x}-{nth}", worker.agent)
+        };
+        let mut keyed = Vec::new();
+        for worker in &self.workers {
+            let nth = alike.entry((&worker.agent, &worker.first)).or_default();
+            *nth += 1;
+            keyed.push((worker.key.clone().unwrap_or_else(|| key(worker, *nth)), worker));
+        }
+        keyed
     }
 }
 
@@ -121,7 +134,8 @@ impl Crew {
     pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
         let invalid = |what: String| Invalid(format!("{}: {what}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| invalid(error.to_string()))?;
-        let crew: Self = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
+        let crew: Self =
+            toml::from_str(&text).map_err(|error| invalid(error.to_string().trim_end().into()))?;
         crew.check().map_err(invalid)?;
         Ok(crew)
     }
@@ -156,15 +170,15 @@ impl Crew {
     /// Everything that would make a declaration fail half-way.
     fn check_workers(&self, session: &Session) -> Result<(), String> {
         let first = session.first.iter().map(|first| ("first".to_owned(), first));
-        let firsts = session.workers.iter().zip(1..).map(|(worker, place)| {
-            (format!("the first message of {}", worker.key(place)), &worker.first)
-        });
+        let keyed = session.keyed();
+        let firsts = keyed
+            .iter()
+            .map(|(key, worker)| (format!("the first message of {key}"), &worker.first));
         for (what, first) in first.chain(firsts) {
             Text::new(first).check().map_err(|error| format!("{what}: {error}"))?;
         }
         let mut keys = HashSet::new();
-        for (worker, place) in session.workers.iter().zip(1..) {
-            let key = worker.key(place);
+        for (key, worker) in session.keyed() {
             label("key", &key).map_err(|error| error.to_string())?;
             let task_id = worker.task_id.as_deref();
             task_id.map_or(Ok(()), |id| label("task_id", id)).map_err(|error| error.to_string())?;
@@ -242,10 +256,10 @@ mod tests {
             (
                 format!(
                     "{agent}[sessions.s]\nagent = \"a\"\n\
-                     [[sessions.s.workers]]\nagent = \"a\"\nfirst = \"x\"\nkey = \"worker-2\"\n\
-                     [[sessions.s.workers]]\nagent = \"a\"\nfirst = \"y\"\n"
+                     [[sessions.s.workers]]\nagent = \"a\"\nfirst = \"x\"\nkey = \"one\"\n\
+                     [[sessions.s.workers]]\nagent = \"a\"\nfirst = \"y\"\nkey = \"one\"\n"
                 ),
-                "two workers have the key \"worker-2\"",
+                "two workers have the key \"one\"",
             ),
             (
                 format!(
@@ -259,5 +273,23 @@ mod tests {
             let error = read(&text).unwrap_err();
             assert!(error.contains(named), "{text}\n{error}");
         }
+    }
+
+    #[test]
+    fn workers_without_a_key_are_known_by_what_they_are_asked() {
+        let worker = |first: &str| Worker {
+            agent: "a".into(),
+            first: first.into(),
+            key: None,
+            task_id: None,
+        };
+        let keys = |firsts: &[&str]| -> HashSet<String> {
+            let workers = firsts.iter().map(|first| worker(first)).collect();
+            let session = Session { agent: "a".into(), first: None, workers };
+            session.keyed().into_iter().map(|(key, _)| key).collect()
+        };
+        let before = keys(&["one", "two", "one"]);
+        assert_eq!(before.len(), 3);
+        assert!(keys(&["new", "one", "one", "two"]).is_superset(&before));
     }
 }

@@ -74,8 +74,7 @@ impl Hosted {
                 self.runtime.create_session(spec).await?
             }
         };
-        for (place, worker) in (1..).zip(&declared.workers) {
-            let key = worker.key(place);
+        for (key, worker) in declared.keyed() {
             let mut spawn = Spawn::agent(&worker.agent).first_message(&worker.first).key(&key);
             if let Some(task) = &worker.task_id {
                 spawn = spawn.task_id(task);

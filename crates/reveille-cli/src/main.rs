@@ -18,9 +18,16 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::cli::{Cli, Verb};
+use crate::failure::Invalid;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() && std::env::args().any(|word| word == "--json") => {
+            return failure::report(&Invalid(error.to_string()).into(), true);
+        }
+        Err(error) => error.exit(),
+    };
     let filter = tracing_subscriber::EnvFilter::try_from_env("REVEILLE_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use reveille::{Address, Cancel, RunId};
+use reveille::{Address, Cancel, Outcome, RunId};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -143,14 +143,34 @@ impl Teller {
             if self.told.insert(view.address.clone(), run) == Some(run) {
                 continue;
             }
+            // Another run may have taken its place already; then its end is all there is to tell.
+            let outcome = hosted.runtime.outcome(run).await.ok();
+            let detail = outcome.as_ref().map(detail).unwrap_or_default();
+            let address = view.address;
             if self.json {
-                let address = view.address;
-                out::line(json!({ "address": address, "run": run, "state": state }));
+                out::line(json!({
+                    "address": address, "run": run, "state": state, "detail": detail
+                }));
             } else {
-                out::line(format_args!("{} {state}", view.address));
+                let colon = if detail.is_empty() { "" } else { ": " };
+                out::line(format_args!("{address} {state}{colon}{detail}"));
             }
         }
         Ok(())
+    }
+}
+
+/// What a run says of its end, in a line.
+fn detail(outcome: &Outcome) -> String {
+    let line = |text: &str| text.lines().collect::<Vec<_>>().join(", ");
+    match outcome {
+        Outcome::Completed { status, summary: Some(summary), .. } => {
+            format!("{status}, {}", line(summary))
+        }
+        Outcome::Completed { status, .. } => status.to_string(),
+        Outcome::Failed { class, error } => format!("{class}, {}", line(error)),
+        Outcome::Cancelled { by, reason } => format!("by {by}, {}", line(reason)),
+        Outcome::Interrupted { cause } => cause.to_string(),
     }
 }
 

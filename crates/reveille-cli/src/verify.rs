@@ -31,7 +31,7 @@ pub(crate) fn run(args: &VerifyArgs, json: bool) -> anyhow::Result<ExitCode> {
         for found in &report.findings {
             out::line(format_args!("{}: {}", found.promise, found.what));
         }
-        out::note(format_args!(
+        out::line(format_args!(
             "{} records, {} actors, {open} open runs, {unread} unread messages: {} violations",
             report.records,
             rows.len(),

@@ -37,7 +37,7 @@ pub enum OpenError {
         known: u32,
     },
     /// The folder or a file in it cannot be read or written.
-    #[error("{path}: {source}")]
+    #[error("{path} cannot be used")]
     Io {
         /// The file or folder.
         path: PathBuf,

@@ -8,12 +8,13 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use redb::{Database, DatabaseError};
 
-use crate::disk::{Disk, DiskOptions, STORE_FORMAT};
+use crate::disk::{Disk, DiskOptions, STORE_FORMAT, damaged};
 use crate::error::{DiskError, OpenError};
 
 /// How long a living holder is waited for: a process that was just killed may take a moment to go.
@@ -126,7 +127,8 @@ impl Folder {
     fn open(&self, path: &Path, options: DiskOptions) -> Result<Database, OpenError> {
         let mut waited = Duration::ZERO;
         loop {
-            match builder(options).open(path) {
+            let opened = guarded(|| Ok(builder(options).open(path)));
+            match opened.map_err(|error| self.disk(error))? {
                 Ok(database) => return Ok(database),
                 Err(DatabaseError::DatabaseAlreadyOpen) if waited < LIVING => pause(),
                 Err(DatabaseError::DatabaseAlreadyOpen) => {
@@ -209,6 +211,12 @@ pub(crate) fn opening(path: &Path, error: DiskError) -> OpenError {
         },
         error => OpenError::Damaged { path: path.to_owned(), what: error.to_string() },
     }
+}
+
+/// Runs what reads a file that may be damaged. redb finds most damage, and panics over some.
+pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T, DiskError>) -> Result<T, DiskError> {
+    std::panic::catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(damaged("file", "store.redb", "its pages contradict each other")))
 }
 
 /// Whether an error says that the file has too few bytes, or others than it had.

@@ -52,7 +52,7 @@ pub use self::state::{State, Violation};
 use self::disk::{Disk, Reader};
 use self::engine::{Engine, Writer};
 use self::error::DiskError;
-use self::folder::{Folder, builder, opening};
+use self::folder::{Folder, builder, guarded, opening};
 use self::record::Record;
 use self::step::wait::{GiveBack, StopWaiting, WaitAnswer, WaitFor};
 use self::step::{Limits, Step};
@@ -142,7 +142,8 @@ impl Options {
     fn open_folder(self, path: &Path, create: bool) -> Result<Store, OpenError> {
         let folder = Folder::own(path, create)?;
         let database = folder.database(self.disk)?;
-        let loaded = Disk::load(database, self.disk).map_err(|error| folder.disk(error))?;
+        let loaded = guarded(|| Disk::load(database, self.disk));
+        let loaded = loaded.map_err(|error| folder.disk(error))?;
         self.start(path, loaded, Some(folder), true)
     }
 

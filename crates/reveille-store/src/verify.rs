@@ -17,7 +17,7 @@ use crate::blob;
 use crate::codec;
 use crate::disk::{Disk, DiskOptions, LOG, begin_read, replay};
 use crate::error::{DiskError, OpenError};
-use crate::folder::Folder;
+use crate::folder::{Folder, guarded};
 use crate::record::{Number, Record};
 use crate::state::State;
 use crate::state::row::Row;
@@ -65,8 +65,11 @@ pub fn verify(path: impl AsRef<Path>) -> Result<Report, OpenError> {
         }
         Err(error) => return Err(error),
     };
-    let found = Disk::load_shared(Arc::clone(&database), options);
-    match found.and_then(|(disk, state)| examine(&mut report, &database, &disk, state)) {
+    let examined = guarded(|| {
+        let (disk, state) = Disk::load_shared(Arc::clone(&database), options)?;
+        examine(&mut report, &database, &disk, state)
+    });
+    match examined {
         Ok(()) => {}
         Err(DiskError::Violated(violation)) => {
             report.find(violation.promise, violation.to_string());
