@@ -39,6 +39,7 @@
 //! ```
 
 mod agent;
+mod builder;
 mod clock;
 mod config;
 mod execution;
@@ -60,9 +61,10 @@ pub use reveille_store::step::turn::Next;
 pub use reveille_store::{Committed, Observer, OpenError, Options, Store};
 
 pub use self::agent::{Agent, AgentSpec, NewAgent, Presence, TurnError, TurnReport};
+pub use self::builder::{Builder, StartError};
 pub use self::clock::Clock;
 pub use self::config::{Config, ConfigError};
 pub use self::overview::{ActorState, ActorView};
-pub use self::runtime::{Builder, Runtime, StartError};
+pub use self::runtime::Runtime;
 pub use self::spec::{Admission, Cancel, Cancelled, Message, Session, SessionSpec, Spawn, Worker};
 pub use self::turn::{ToolGuard, Turn};

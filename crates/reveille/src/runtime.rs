@@ -1,130 +1,32 @@
-//! The runtime: what an embedding program starts, calls and shuts down.
+//! The runtime: what an embedding program calls and shuts down.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ractor::{Actor as _, ActorRef, SpawnErr};
+use ractor::ActorRef;
 use reveille_core::{
     Address, AgentName, Caller, MessageId, OpError, Outcome, RunId, SessionId, Text,
 };
+use reveille_store::Store;
 use reveille_store::state::row::Ended;
 use reveille_store::step::actors::CreateSession;
-use reveille_store::step::recover::{Recover, Recovered};
+use reveille_store::step::recover::Recovered;
 use reveille_store::step::send::Prepared;
-use reveille_store::{Observer, Setup, Store};
 
 use crate::agent::AgentSpec;
-use crate::clock::Clock;
-use crate::config::{Config, ConfigError};
+use crate::builder::Builder;
 use crate::hub::{Hub, Phase};
 use crate::ops;
 use crate::overview::ActorView;
 use crate::resident;
-use crate::root::{self, Root};
+use crate::root;
 use crate::spec::{Cancel, Cancelled, Message, Session, SessionSpec, Spawn, Worker};
-use crate::watchdog::{self, Watchdog};
-
-/// Why a runtime did not start.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// The settings contradict each other.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// A name is not allowed, or recovery failed.
-    #[error(transparent)]
-    Store(#[from] OpError),
-    /// The supervisors could not be started.
-    #[error("the supervisors did not start: {0}")]
-    Supervisor(#[from] Box<SpawnErr>),
-}
-
-/// Collects what a runtime needs.
-pub struct Builder {
-    store: Store,
-    config: Config,
-    agents: Vec<(String, AgentSpec)>,
-    observer: Option<Observer>,
-}
-
-impl std::fmt::Debug for Builder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Builder").field("config", &self.config).finish_non_exhaustive()
-    }
-}
-
-impl Builder {
-    /// Registers an agent under a name.
-    #[must_use]
-    pub fn agent(mut self, name: impl Into<String>, spec: AgentSpec) -> Self {
-        self.agents.push((name.into(), spec));
-        self
-    }
-
-    /// Sets everything that can be set.
-    #[must_use]
-    pub fn config(mut self, config: Config) -> Self {
-        self.config = config;
-        self
-    }
-
-    /// Calls this after each commit, in their order, before anybody is answered: for histories and
-    /// the like. It is on everybody's way, so it must be quick, and must not call the runtime.
-    #[must_use]
-    pub fn observe(mut self, observer: Observer) -> Self {
-        self.observer = Some(observer);
-        self
-    }
-
-    /// Starts the runtime. When this returns, recovery is finished (P12).
-    ///
-    /// # Errors
-    ///
-    /// [`StartError`]: contradictory settings, an illegal name, a store that failed.
-    pub async fn start(self) -> Result<Runtime, StartError> {
-        self.config.check()?;
-        let latest = self.store.look(|state| state.at()).await?;
-        let system = || Arc::new(Clock::system_from(latest));
-        let clock = self.config.clock.clone().unwrap_or_else(system);
-        let mut agents = HashMap::new();
-        for (name, spec) in self.agents {
-            agents.insert(AgentName::new(&name)?, spec);
-        }
-        let limits = self.config.limits;
-        let hub = Arc::new(Hub::new(self.store, self.config, Arc::clone(&clock), agents));
-        let (observer, others) = (Arc::downgrade(&hub), self.observer);
-        hub.store.configure(Setup {
-            limits,
-            now: Arc::new(move || clock.now()),
-            observer: Some(Arc::new(move |commit| {
-                if let Some(other) = &others {
-                    other(commit);
-                }
-                if let Some(hub) = observer.upgrade() {
-                    hub.committed(commit);
-                }
-            })),
-        });
-        let recovered = hub.store.run(Recover).await?;
-        let (root, _) = Root::spawn(None, Root, Arc::clone(&hub)).await.map_err(Box::new)?;
-        let (watchdog, _) =
-            Watchdog::spawn_linked(None, Watchdog, Arc::clone(&hub), root.get_cell())
-                .await
-                .map_err(Box::new)?;
-        let supervisors = Supervisors { root: root.clone(), watchdog: watchdog.clone() };
-        // Both are set once: the hub was made above.
-        let _ = (hub.root.set(root), hub.watchdog.set(watchdog));
-        let runtime = Runtime { hub, supervisors, recovered: Arc::new(recovered) };
-        runtime.wake_all().await?;
-        Ok(runtime)
-    }
-}
+use crate::watchdog;
 
 #[derive(Debug, Clone)]
-struct Supervisors {
-    root: ActorRef<root::Message>,
-    watchdog: ActorRef<watchdog::Message>,
+pub(crate) struct Supervisors {
+    pub(crate) root: ActorRef<root::Message>,
+    pub(crate) watchdog: ActorRef<watchdog::Message>,
 }
 
 /// A runtime. Clones are handles on the same one.
@@ -139,10 +41,14 @@ pub struct Runtime {
 }
 
 impl Runtime {
+    pub(crate) fn new(hub: Arc<Hub>, supervisors: Supervisors, recovered: Recovered) -> Self {
+        Self { hub, supervisors, recovered: Arc::new(recovered) }
+    }
+
     /// Begins a runtime on a store.
     #[must_use]
     pub fn builder(store: Store) -> Builder {
-        Builder { store, config: Config::default(), agents: Vec::new(), observer: None }
+        Builder::new(store)
     }
 
     /// What the start found to be left over.
@@ -152,7 +58,7 @@ impl Runtime {
     }
 
     /// Looks at every actor that has something to do: once, at the start (decision 5).
-    async fn wake_all(&self) -> Result<(), OpError> {
+    pub(crate) async fn wake_all(&self) -> Result<(), OpError> {
         let needy = self.hub.store.look(|state| {
             let needs = |standing: reveille_core::need::Standing| {
                 standing.queued || standing.again_at.is_some() || standing.mail.is_some()

@@ -1,0 +1,135 @@
+//! How a store is opened: in a data folder, in memory, or on a backend that a test brings.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use reveille_core::Timestamp;
+
+use crate::Store;
+use crate::disk::{self, Disk, DiskOptions};
+use crate::engine::{Engine, Now, Setup, Writer};
+use crate::error::{DiskError, OpenError};
+use crate::folder::{Folder, builder, guarded, opening};
+use crate::state::State;
+use crate::step::Limits;
+
+/// How a store is opened.
+#[derive(Clone)]
+pub struct Options {
+    /// The limits it keeps to.
+    pub limits: Limits,
+    /// How it uses its file.
+    pub disk: DiskOptions,
+    /// Gives the moment of each commit.
+    pub now: Now,
+    /// What distinguishes the ids of this start of the store from those of others.
+    pub salt: u16,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("limits", &self.limits)
+            .field("disk", &self.disk)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The contract's limits, the system's clock, a salt of this process's own.
+impl Default for Options {
+    fn default() -> Self {
+        use std::hash::{BuildHasher as _, RandomState};
+        let salt = RandomState::new().hash_one(std::process::id());
+        Self {
+            limits: Limits::default(),
+            disk: DiskOptions::default(),
+            now: Arc::new(system_now),
+            salt: u16::try_from(salt % (1 << 16)).unwrap_or(0),
+        }
+    }
+}
+
+/// The wall clock of this machine.
+#[allow(clippy::disallowed_methods)] // the default of `Options::now`; everything else is given one
+fn system_now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let millis = since.unwrap_or_default().as_millis();
+    Timestamp::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+}
+
+impl Options {
+    /// Opens the store in a data folder, making both if there are none.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`]: the folder is in use, damaged, of a newer format, or not accessible.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Store, OpenError> {
+        self.open_folder(path.as_ref(), true)
+    }
+
+    /// Opens the store in a data folder that must have one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Options::open`], and when there is none.
+    pub fn open_existing(self, path: impl AsRef<Path>) -> Result<Store, OpenError> {
+        self.open_folder(path.as_ref(), false)
+    }
+
+    fn open_folder(self, path: &Path, create: bool) -> Result<Store, OpenError> {
+        let folder = Folder::own(path, create)?;
+        let database = folder.database(self.disk)?;
+        let loaded = guarded(|| Disk::load(database, self.disk));
+        let loaded = loaded.map_err(|error| folder.disk(error))?;
+        self.start(path, loaded, Some(folder), true)
+    }
+
+    /// A store in memory. Every step is a commit, made in the caller: nothing is left to chance.
+    ///
+    /// # Panics
+    ///
+    /// Never: memory takes what redb writes.
+    #[must_use]
+    #[allow(clippy::expect_used)] // an in-memory backend has no way to fail
+    pub fn in_memory(self) -> Store {
+        self.on_backend(redb::backends::InMemoryBackend::new(), false)
+            .expect("memory takes what redb writes")
+    }
+
+    /// A store on a storage backend of redb's; with `threaded`, commits have a thread of their own.
+    pub(crate) fn on_backend(
+        self,
+        backend: impl redb::StorageBackend,
+        threaded: bool,
+    ) -> Result<Store, OpenError> {
+        let path = Path::new("memory");
+        let load = || {
+            let database = builder(self.disk).create_with_backend(backend)?;
+            if disk::begin_read(&database)?.list_tables()?.next().is_none() {
+                Disk::initialise(&database)?;
+            }
+            Disk::load(database, self.disk)
+        };
+        let loaded = load().map_err(|error: DiskError| opening(path, error))?;
+        self.start(path, loaded, None, threaded)
+    }
+
+    fn start(
+        self,
+        path: &Path,
+        loaded: (Disk, State),
+        folder: Option<Folder>,
+        threaded: bool,
+    ) -> Result<Store, OpenError> {
+        let reader = loaded.0.reader();
+        let setup = Setup { limits: self.limits, now: self.now, observer: None };
+        let engine = Engine::new(loaded, folder, setup, self.salt);
+        let writer = if threaded {
+            Writer::threaded(engine)
+                .map_err(|source| OpenError::Io { path: path.to_owned(), source })?
+        } else {
+            Writer::inline(engine)
+        };
+        Ok(Store::new(writer, reader))
+    }
+}
