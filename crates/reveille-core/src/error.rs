@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::address::Address;
+use crate::id::QuestionId;
 
 /// The stable name of a refusal, with its HTTP status and its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -113,6 +114,53 @@ pub enum OpError {
         /// The limit.
         limit: u64,
     },
+    /// The same key was used for another call (section 3).
+    #[error("the key {key:?} was used for another call, which answered {first}")]
+    IdempotencyConflict {
+        /// The key.
+        key: String,
+        /// What the first call answered.
+        first: String,
+    },
+    /// The receiver is busy and the message asked to be refused then (W3).
+    #[error("{address} is busy")]
+    Busy {
+        /// Whose turn is under way.
+        address: Address,
+    },
+    /// The session is being closed and takes no more mail.
+    #[error("the session of {address} is closing")]
+    Closing {
+        /// Whom it was for.
+        address: Address,
+    },
+    /// The message has been passed on too often (section 3).
+    #[error("passed on {hops} times, at most {limit} are allowed")]
+    HopLimit {
+        /// How often, with this one.
+        hops: u8,
+        /// The limit.
+        limit: u8,
+    },
+    /// Somebody in the way of this wait waits for an answer of this actor (S4).
+    #[error("{address} asks this actor {question} and waits for the answer")]
+    Asking {
+        /// Who asks.
+        address: Address,
+        /// What is to be answered first.
+        question: QuestionId,
+    },
+    /// The lease has ended, or another harness has it.
+    #[error("the lease has ended")]
+    StaleLease,
+    /// Another harness executes this actor.
+    #[error("{address} is executed by the harness {harness:?}")]
+    AlreadyAttached {
+        /// The actor.
+        address: Address,
+        /// Who has it.
+        harness: String,
+    },
     /// The turn that asks has ended, or belongs to an earlier incarnation (P9).
     #[error("the turn has ended, or was cancelled, or belongs to an earlier start of the runtime")]
     StaleToken,
@@ -182,6 +230,13 @@ impl OpError {
             Self::MailboxFull { .. } => ("mailbox_full", 429, 4),
             Self::StoreFull { .. } => ("store_full", 429, 4),
             Self::Refused { .. } => ("refused", 429, 4),
+            Self::IdempotencyConflict { .. } => ("idempotency_conflict", 409, 4),
+            Self::Busy { .. } => ("busy", 409, 4),
+            Self::Closing { .. } => ("closing", 409, 4),
+            Self::HopLimit { .. } => ("hop_limit", 422, 4),
+            Self::Asking { .. } => ("asking", 409, 4),
+            Self::StaleLease => ("stale_lease", 409, 4),
+            Self::AlreadyAttached { .. } => ("already_attached", 409, 4),
             Self::StaleToken => ("stale_token", 409, 4),
             Self::WouldDeadlock { .. } => ("would_deadlock", 409, 4),
             Self::TimedOut { .. } => ("timed_out", 504, 6),
@@ -198,6 +253,7 @@ impl OpError {
         matches!(
             self,
             Self::MailboxFull { .. }
+                | Self::Busy { .. }
                 | Self::StoreFull { .. }
                 | Self::Refused { .. }
                 | Self::TimedOut { .. }

@@ -1,8 +1,7 @@
 //! A turn that did not end with an answer: what becomes of its mail and of its run (section 4).
 //!
 //! Decides only; the store writes what is decided in one commit, the runtime waits out the back-off.
-//! Splitting an injection that is too large or poisoned is not done yet: its messages share its
-//! fate.
+//! Every injection that a turn held is judged by itself, with what its messages have been through.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +25,8 @@ pub enum TurnFailure {
         /// Whether the death can be laid at this turn's door.
         charged: bool,
     },
+    /// Somebody's message ended the turn (W3).
+    Interrupted,
 }
 
 /// What began a run.
@@ -55,25 +56,51 @@ pub enum Verdict {
     End,
     /// The run is cut off; a task run's first message is settled, other mail is released.
     Interrupt,
-    /// The messages are dead, and the run ends when nothing of it is left.
+    /// Each message is offered by itself: the next attempt is the last (poison is isolated).
+    Split(Charges),
+    /// Each half of the messages is offered by itself: together they are too much.
+    Halve,
+    /// The message is dead, and the run ends when nothing of it is left.
     Dead,
+    /// Its mail goes into another injection.
+    Move,
 }
 
-/// Says what becomes of a failed turn.
+/// Says what becomes of an injection of so many messages when its turn failed. A task run goes by
+/// the injection that it began with.
 #[must_use]
-pub const fn judge(kind: RunKind, failure: TurnFailure, before: Charges) -> Verdict {
+pub const fn judge(
+    kind: RunKind,
+    failure: TurnFailure,
+    before: Charges,
+    messages: usize,
+) -> Verdict {
     let charged = Charges { attempts: before.attempts + 1, ..before };
+    let many = messages > 1;
     match (kind, failure) {
+        (_, TurnFailure::Interrupted) => Verdict::Move,
         (_, TurnFailure::Unavailable) => Verdict::Again(before),
         (_, TurnFailure::Permanent)
         | (RunKind::Task, TurnFailure::Panic | TurnFailure::Overflow) => Verdict::End,
         (RunKind::Task, TurnFailure::Lost { .. }) => Verdict::Interrupt,
         (RunKind::Task, TurnFailure::Transient) if charged.attempts >= ATTEMPTS => Verdict::End,
+        (RunKind::Mail, TurnFailure::Overflow) if many => Verdict::Halve,
         (RunKind::Mail, TurnFailure::Overflow) => Verdict::Dead,
         (RunKind::Mail, TurnFailure::Lost { charged: false }) => Verdict::Again(before),
         (RunKind::Mail, TurnFailure::Lost { charged: true }) => {
             let after = Charges { deaths: before.deaths + 1, ..before };
-            if after.deaths >= DEATHS { Verdict::Dead } else { Verdict::Again(after) }
+            if many && after.deaths + 1 >= DEATHS {
+                Verdict::Split(after)
+            } else if after.deaths >= DEATHS {
+                Verdict::Dead
+            } else {
+                Verdict::Again(after)
+            }
+        }
+        (RunKind::Mail, TurnFailure::Transient | TurnFailure::Panic)
+            if many && charged.attempts + 1 >= ATTEMPTS =>
+        {
+            Verdict::Split(charged)
         }
         (RunKind::Mail, TurnFailure::Transient | TurnFailure::Panic)
             if charged.attempts >= ATTEMPTS =>
@@ -91,7 +118,7 @@ mod tests {
     fn times(kind: RunKind, failure: TurnFailure, limit: u32) -> (u32, Verdict) {
         let mut charges = Charges::default();
         for n in 1..=limit {
-            match judge(kind, failure, charges) {
+            match judge(kind, failure, charges, 1) {
                 Verdict::Again(after) => charges = after,
                 end => return (n, end),
             }
@@ -120,6 +147,28 @@ mod tests {
         assert_eq!(times(RunKind::Task, TurnFailure::Overflow, 10), (1, Verdict::End));
         let lost = TurnFailure::Lost { charged: false };
         assert_eq!(times(RunKind::Task, lost, 10), (1, Verdict::Interrupt));
+    }
+
+    #[test]
+    fn the_last_attempt_at_several_messages_is_made_message_by_message() {
+        let before = Charges { attempts: 3, deaths: 0 };
+        let after = Charges { attempts: 4, deaths: 0 };
+        assert_eq!(judge(RunKind::Mail, TurnFailure::Panic, before, 10), Verdict::Split(after));
+        assert_eq!(judge(RunKind::Mail, TurnFailure::Panic, after, 1), Verdict::Dead);
+        let early = Charges { attempts: 2, deaths: 0 };
+        assert_eq!(judge(RunKind::Mail, TurnFailure::Panic, early, 10), Verdict::Again(before));
+        let died = TurnFailure::Lost { charged: true };
+        let (once, twice) =
+            (Charges { attempts: 0, deaths: 1 }, Charges { attempts: 0, deaths: 2 });
+        assert_eq!(judge(RunKind::Mail, died, once, 2), Verdict::Split(twice));
+        assert_eq!(judge(RunKind::Mail, died, twice, 1), Verdict::Dead);
+    }
+
+    #[test]
+    fn what_is_too_much_is_halved_until_it_is_one_message() {
+        let none = Charges::default();
+        assert_eq!(judge(RunKind::Mail, TurnFailure::Overflow, none, 2), Verdict::Halve);
+        assert_eq!(judge(RunKind::Mail, TurnFailure::Overflow, none, 1), Verdict::Dead);
     }
 
     #[test]

@@ -161,6 +161,21 @@ id!(
     InjectionId,
     "inj_"
 );
+id!(
+    /// One question that waits for an answer, or had one (section 10).
+    QuestionId,
+    "que_"
+);
+id!(
+    /// One team (section 11).
+    TeamId,
+    "team_"
+);
+id!(
+    /// One attachment of a harness outside to an actor (section 4).
+    LeaseId,
+    "lea_"
+);
 
 #[cfg(test)]
 mod tests {

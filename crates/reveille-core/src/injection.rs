@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::address::Address;
 use crate::id::{InjectionId, MessageId, RunId, Seq};
 use crate::message::{Caller, Content};
+use crate::render::Style;
 use crate::time::Timestamp;
 
 /// Why an injection was made.
@@ -18,6 +19,8 @@ pub enum Trigger {
     Task,
     /// A wait inside a turn collected a notice (S3).
     Wait,
+    /// A turn let mail in at a safe point (W3).
+    SafePoint,
 }
 
 impl fmt::Display for Trigger {
@@ -26,6 +29,7 @@ impl fmt::Display for Trigger {
             Self::Window => "window",
             Self::Task => "task",
             Self::Wait => "wait",
+            Self::SafePoint => "safe_point",
         })
     }
 }
@@ -58,6 +62,10 @@ pub struct Injection {
     pub trigger: Trigger,
     /// From 1; above 1 when it is offered again.
     pub attempt: u32,
+    /// The injections that this one takes the place of: they were split, superseded or released.
+    pub names: Vec<InjectionId>,
+    /// How its text is written.
+    pub style: Style,
     /// When this attempt was committed; ages count up to it.
     pub at: Timestamp,
     /// The mail, by rank and then in commit order (W5).
@@ -65,6 +73,12 @@ pub struct Injection {
 }
 
 impl Injection {
+    /// Its text, in its style (section 6).
+    #[must_use]
+    pub fn text(&self) -> String {
+        crate::render::text(self)
+    }
+
     /// The number of its window: grows for each actor, and with the address is a key (P3).
     #[must_use]
     pub const fn window(&self) -> Seq {

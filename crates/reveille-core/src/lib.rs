@@ -11,6 +11,7 @@
 pub mod address;
 pub mod budget;
 pub mod compose;
+pub mod dead;
 pub mod error;
 pub mod failure;
 pub mod id;
@@ -26,10 +27,12 @@ pub mod time;
 pub mod window;
 
 pub use address::{ActorName, Address, AgentName};
+pub use dead::DeadReason;
 pub use error::{Code, OpError};
-pub use id::{InjectionId, MessageId, RunId, Seq, SessionId};
+pub use id::{InjectionId, LeaseId, MessageId, QuestionId, RunId, Seq, SessionId, TeamId};
 pub use injection::{Entry, Injection, Trigger};
-pub use message::{Caller, Kind, Rank, Text};
+pub use message::{ArtifactRef, Caller, Content, Delivery, Kind, Rank, Reference, Text};
 pub use notice::{Notice, NoticeState};
 pub use outcome::{Cause, FailureClass, Outcome, Status};
+pub use render::Style;
 pub use time::Timestamp;

@@ -25,6 +25,39 @@ pub const RESULT_BYTES: usize = 1024 * 1024;
 /// Bytes of an error text that is kept.
 pub const ERROR_BYTES: usize = 4 * 1024;
 
+/// References of a message (section 3).
+pub const REFERENCES: usize = 32;
+/// Bytes of a reference's URI.
+pub const URI_BYTES: usize = 1024;
+/// Labels of a message (section 3).
+pub const LABELS: usize = 16;
+/// Bytes of a label's name, and of its value.
+pub const LABEL_PAIR_BYTES: usize = 64;
+/// Related ids of a message.
+pub const RELATED: usize = 16;
+/// Bytes of a trace context.
+pub const TRACE_BYTES: usize = 128;
+/// Bytes of an artifact (section 3).
+pub const ARTIFACT_BYTES: usize = 16 * 1024 * 1024;
+/// How often a message may be passed on in answer to another (section 3).
+pub const HOPS: u8 = 16;
+/// How long an idempotency key is remembered (section 3).
+pub const KEY_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How many idempotency keys are remembered (section 3).
+pub const KEYS: usize = 1_000_000;
+/// Schedules of one actor.
+pub const SCHEDULES: usize = 64;
+/// Holds of one actor.
+pub const HOLDS: usize = 16;
+/// Messages of one mailbox that were read and still await acknowledgement.
+pub const UNACKNOWLEDGED: usize = 1000;
+/// Members of a team, its lead included (section 11).
+pub const TEAM_MEMBERS: usize = 8;
+/// How long an agent has to answer a question (section 10).
+pub const QUESTION_LIMIT: Duration = Duration::from_secs(5 * 60);
+/// How many turns in a row only continuations may cause (W9).
+pub const CONTINUATIONS: u32 = 8;
+
 /// Messages of one injection (W6).
 pub const INJECTION_MESSAGES: usize = 100;
 /// Rendered bytes of one injection (W6).
@@ -40,6 +73,12 @@ pub const UNREAD_MESSAGES: usize = 1000;
 pub const UNREAD_BYTES: u64 = 256 * 1024;
 /// Messages waiting in the whole store (section 3).
 pub const STORE_MESSAGES: u64 = 2_000_000;
+/// Bytes waiting in the whole store (section 3).
+pub const STORE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+/// Free disk space that sends leave alone, at most (section 3).
+pub const DISK_RESERVE_BYTES: u64 = 256 * 1024 * 1024;
+/// Free disk space that sends leave alone, in hundredths of the disk.
+pub const DISK_RESERVE_PERCENT: u64 = 5;
 /// Recipients of one message.
 pub const RECIPIENTS: usize = 64;
 
@@ -52,10 +91,25 @@ pub const WINDOW_MAX: Duration = Duration::from_secs(1);
 pub const ATTEMPTS: u32 = 5;
 /// Deaths of the process before a message is dead (section 4).
 pub const DEATHS: u32 = 3;
+/// A process that died younger than this lays its death at the door of its latest turn (section 4).
+pub const SHORT_LIFE: Duration = Duration::from_secs(60);
 /// The first delay of a back-off (section 4).
 pub const BACKOFF_MIN: Duration = Duration::from_millis(500);
 /// The longest delay of a back-off (section 4).
 pub const BACKOFF_MAX: Duration = Duration::from_secs(30);
+
+/// How long beyond its closing time mail may wait before the audit counts it (section 1).
+pub const OVERDUE: Duration = Duration::from_secs(1);
+/// How often the audit looks by itself (P5).
+pub const AUDIT_EVERY: Duration = Duration::from_secs(30);
+/// How long dead and archived mail is kept (section 13).
+pub const DEAD_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How many turns of each core may be starting (W11).
+pub const STARTING_PER_CORE: usize = 8;
+/// How long a turn may be starting (W11).
+pub const START_LIMIT: Duration = Duration::from_secs(60);
+/// How long an attached harness may be silent (section 4).
+pub const LEASE: Duration = Duration::from_secs(60);
 
 /// Turns that compute at the same time under one slot key (S4).
 pub const SLOTS: usize = 5;

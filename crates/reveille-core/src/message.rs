@@ -1,7 +1,10 @@
-//! Messages: who sent them, what they carry, and the limits of their fields (section 3, P10, P11).
+//! Messages: who sent them, what they are, and how they want to be delivered (section 3, P10, P11).
 //!
-//! This module knows plain text; notices of the runtime are in [`crate::notice`]. Where a message
-//! is and who has read it is the store's business.
+//! What people, agents and the host write is a [`Text`]; what the runtime tells is a
+//! [`crate::notice::Notice`]. Where a message is and who has read it is the store's business.
+
+mod kind;
+mod text;
 
 use std::fmt;
 
@@ -9,8 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::Address;
 use crate::error::OpError;
-use crate::limits::{BODY_BYTES, LABEL_BYTES, LINE_CHARS};
+use crate::limits::LABEL_BYTES;
 use crate::notice::Notice;
+
+pub use self::kind::{Delivery, Kind, Rank};
+pub use self::text::{ArtifactRef, Reference, Text};
 
 /// Who calls: recorded by the runtime from identity, never read from a field (P11).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,6 +59,13 @@ impl Caller {
     pub const fn is_human(&self) -> bool {
         matches!(self, Self::Human(_) | Self::Local)
     }
+
+    /// Whether this is the runtime or the program that embeds it: they alone choose ranks and make
+    /// notices (P11, W5).
+    #[must_use]
+    pub const fn is_runtime(&self) -> bool {
+        matches!(self, Self::System | Self::Host)
+    }
 }
 
 impl fmt::Display for Caller {
@@ -73,88 +86,16 @@ impl fmt::Display for Caller {
 ///
 /// `invalid`, naming the field.
 pub fn label(field: &'static str, text: &str) -> Result<(), OpError> {
-    let fits = (1..=LABEL_BYTES).contains(&text.len()) && !text.chars().any(char::is_control);
+    short(field, text, LABEL_BYTES)
+}
+
+/// The same with a limit of its own.
+fn short(field: &'static str, text: &str, limit: usize) -> Result<(), OpError> {
+    let fits = (1..=limit).contains(&text.len()) && !text.chars().any(char::is_control);
     if fits {
         Ok(())
     } else {
-        Err(OpError::invalid(
-            field,
-            text,
-            format!("1 to {LABEL_BYTES} bytes, no control characters"),
-        ))
-    }
-}
-
-/// What a message is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Kind {
-    /// Plain text from a person, an agent or the host.
-    Text,
-    /// The runtime tells how a run stands or ended.
-    Notice,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Text => "text",
-            Self::Notice => "notice",
-        })
-    }
-}
-
-/// The place of a message within an injection (W5); only the runtime and the host choose one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Rank {
-    /// How a run ended.
-    RunNotice = 0,
-    /// What people and agents write.
-    Mail = 1,
-    /// A run seems to stand still.
-    LivenessNotice = 2,
-}
-
-/// A plain text message, without its sender and recipients.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Text {
-    /// At most 200 characters.
-    pub subject: Option<String>,
-    /// At most 200 characters.
-    pub summary: Option<String>,
-    /// At most 32768 bytes; kept byte for byte.
-    pub body: String,
-    /// The task this belongs to.
-    pub task_id: Option<String>,
-}
-
-impl Text {
-    /// A message that is nothing but its body.
-    #[must_use]
-    pub fn new(body: impl Into<String>) -> Self {
-        Self { subject: None, summary: None, body: body.into(), task_id: None }
-    }
-
-    /// Checks every field against its limit.
-    ///
-    /// # Errors
-    ///
-    /// `too_large` or `invalid`, naming the field, what it has and what is allowed.
-    pub fn check(&self) -> Result<(), OpError> {
-        for (field, line) in
-            [("subject characters", &self.subject), ("summary characters", &self.summary)]
-        {
-            let chars = line.as_deref().map_or(0, |line| line.chars().count());
-            OpError::at_most(field, chars, LINE_CHARS)?;
-        }
-        self.task_id.as_deref().map_or(Ok(()), |id| label("task_id", id))?;
-        OpError::at_most("body bytes", self.body.len(), BODY_BYTES)
-    }
-
-    /// What counts against a mailbox's byte limit: body, subject and summary.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        let line = |line: &Option<String>| line.as_deref().map_or(0, str::len);
-        (self.body.len() + line(&self.subject) + line(&self.summary)) as u64
+        Err(OpError::invalid(field, text, format!("1 to {limit} bytes, no control characters")))
     }
 }
 
@@ -172,18 +113,19 @@ impl Content {
     #[must_use]
     pub const fn kind(&self) -> Kind {
         match self {
-            Self::Text(_) => Kind::Text,
+            Self::Text(text) => text.kind,
             Self::Notice(_) => Kind::Notice,
         }
     }
 
-    /// Its place within an injection (W5).
+    /// Its place within an injection, unless the host says otherwise (W5).
     #[must_use]
     pub const fn rank(&self) -> Rank {
         match self {
+            Self::Text(text) if matches!(text.kind, Kind::Continuation) => Rank::Continuation,
             Self::Text(_) => Rank::Mail,
-            Self::Notice(notice) if notice.state.is_end() => Rank::RunNotice,
-            Self::Notice(_) => Rank::LivenessNotice,
+            Self::Notice(notice) if notice.state.is_liveness() => Rank::LivenessNotice,
+            Self::Notice(_) => Rank::RunNotice,
         }
     }
 }
@@ -191,22 +133,6 @@ impl Content {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_body_at_the_limit_is_accepted_and_one_byte_more_is_not() {
-        assert!(Text::new("x".repeat(BODY_BYTES)).check().is_ok());
-        let error = Text::new("x".repeat(BODY_BYTES + 1)).check().unwrap_err();
-        assert_eq!(error.to_string(), "body bytes has 32769, at most 32768 are allowed");
-    }
-
-    #[test]
-    fn lines_are_measured_in_characters_and_bodies_in_bytes() {
-        let mut text = Text::new("é".repeat(BODY_BYTES / 2));
-        text.subject = Some("é".repeat(LINE_CHARS));
-        assert!(text.check().is_ok());
-        text.subject = Some("é".repeat(LINE_CHARS + 1));
-        assert!(text.check().unwrap_err().to_string().starts_with("subject characters has 201"));
-    }
 
     #[test]
     fn a_person_needs_a_printable_name() {

@@ -5,7 +5,7 @@
 //! asking late only delays.
 
 use crate::time::Timestamp;
-use crate::window::{Waiting, WindowSettings, closes_at};
+use crate::window::{Waiting, WindowSettings, opens_turn_at};
 
 /// What the store says of an actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,6 +20,8 @@ pub struct Standing {
     pub queued: bool,
     /// The wake-worthy mail.
     pub mail: Option<Waiting>,
+    /// When the latest injection was claimed.
+    pub claimed_at: Timestamp,
 }
 
 /// Why a turn starts.
@@ -57,7 +59,7 @@ pub fn need(standing: &Standing, now: Timestamp, windows: WindowSettings) -> Nee
     } else if standing.queued {
         (now, Start::Task)
     } else if let Some(mail) = &standing.mail {
-        (closes_at(mail, windows), Start::Window)
+        (opens_turn_at(mail, standing.claimed_at, windows), Start::Window)
     } else {
         return Need::Nothing;
     };
@@ -73,7 +75,7 @@ mod tests {
     }
 
     fn mail(millis: u64) -> Option<Waiting> {
-        Some(Waiting { first: at(millis), last: at(millis), urgent: false })
+        Some(Waiting { first: at(millis), last: at(millis), urgent: false, human: false })
     }
 
     fn ask(standing: Standing, now: u64) -> Need {
@@ -101,8 +103,14 @@ mod tests {
     #[test]
     fn a_running_turn_and_a_hold_shut_every_window() {
         for (in_turn, held) in [(true, false), (false, true)] {
-            let standing =
-                Standing { in_turn, held, queued: true, again_at: Some(at(0)), mail: mail(0) };
+            let standing = Standing {
+                in_turn,
+                held,
+                queued: true,
+                again_at: Some(at(0)),
+                mail: mail(0),
+                ..Standing::default()
+            };
             assert_eq!(ask(standing, 90_000), Need::Nothing);
         }
     }

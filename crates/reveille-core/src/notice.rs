@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::address::Address;
-use crate::id::RunId;
+use crate::id::{MessageId, RunId};
 use crate::limits::{LINE_CHARS, NOTICE_CUT_BYTES, NOTICE_RESULT_BYTES};
 use crate::outcome::{FailureClass, Outcome, Status};
 
@@ -29,6 +29,8 @@ pub enum NoticeState {
         /// For how long nothing was heard, in seconds.
         quiet_s: u64,
     },
+    /// A message could not be delivered, for this reason: the name of a [`crate::dead::DeadReason`].
+    Undelivered(String),
 }
 
 impl NoticeState {
@@ -41,13 +43,20 @@ impl NoticeState {
             Self::Cancelled => "cancelled",
             Self::Interrupted => "interrupted",
             Self::Stalled { .. } => "stalled",
+            Self::Undelivered(_) => "undelivered",
         }
     }
 
     /// Whether this tells the end of a run.
     #[must_use]
     pub const fn is_end(&self) -> bool {
-        !matches!(self, Self::Stalled { .. })
+        !matches!(self, Self::Stalled { .. } | Self::Undelivered(_))
+    }
+
+    /// Whether this tells how a run that goes on stands.
+    #[must_use]
+    pub const fn is_liveness(&self) -> bool {
+        matches!(self, Self::Stalled { .. })
     }
 
     /// What the first line says. Only a run that reported success or a part of it is called
@@ -66,6 +75,7 @@ impl NoticeState {
             Self::Cancelled => "was cancelled.".into(),
             Self::Interrupted => "was interrupted.".into(),
             Self::Stalled { quiet_s } => format!("appears stalled (no activity for {quiet_s}s)."),
+            Self::Undelivered(reason) => format!("did not get a message ({reason})."),
         }
     }
 }
@@ -75,8 +85,10 @@ impl NoticeState {
 pub struct Notice {
     /// The actor it tells of.
     pub about: Address,
-    /// The run.
-    pub run: RunId,
+    /// The run, if it tells of one.
+    pub run: Option<RunId>,
+    /// The message, if it tells of one.
+    pub message: Option<MessageId>,
     /// How it stands.
     pub state: NoticeState,
     /// The task that the run was given.
@@ -103,7 +115,8 @@ impl Notice {
         };
         Self {
             about,
-            run,
+            run: Some(run),
+            message: None,
             state,
             task_id,
             summary: summary.map(|line| line.chars().take(LINE_CHARS).collect()),
@@ -117,12 +130,28 @@ impl Notice {
     pub fn of_stall(about: Address, run: RunId, quiet_s: u64, evidence: &str) -> Self {
         Self {
             about,
-            run,
+            run: Some(run),
+            message: None,
             state: NoticeState::Stalled { quiet_s },
             task_id: None,
             summary: Some(evidence.chars().take(LINE_CHARS).collect()),
             head: String::new(),
             whole_bytes: 0,
+        }
+    }
+
+    /// The notice that a message to `about` is dead; `error` is what was said last.
+    #[must_use]
+    pub fn of_dead(about: Address, message: MessageId, reason: &str, error: &str) -> Self {
+        Self {
+            about,
+            run: None,
+            message: Some(message),
+            state: NoticeState::Undelivered(reason.to_owned()),
+            task_id: None,
+            summary: Some(format!("{message} is kept as dead mail")),
+            head: head(error, NOTICE_RESULT_BYTES).to_owned(),
+            whole_bytes: error.len() as u64,
         }
     }
 
@@ -138,9 +167,13 @@ impl Notice {
             let _ = write!(text, "\n\n{shown}");
         }
         if (shown.len() as u64) < self.whole_bytes {
-            let (shown, whole, run) = (shown.len(), self.whole_bytes, self.run);
-            let _ =
-                write!(text, "\n[the first {shown} of {whole} bytes; the rest is kept with {run}]");
+            let (shown, whole) = (shown.len(), self.whole_bytes);
+            let _ = write!(text, "\n[the first {shown} of {whole} bytes");
+            let _ = match (self.run, self.message) {
+                (Some(run), _) => write!(text, "; the rest is kept with {run}]"),
+                (None, Some(message)) => write!(text, "; the rest is kept with {message}]"),
+                (None, None) => write!(text, "]"),
+            };
         }
         text
     }

@@ -17,11 +17,13 @@ pub struct WindowSettings {
     pub quiet: Duration,
     /// How long after the first mail it closes at the latest.
     pub max: Duration,
+    /// How long after the latest injection it stays open at the least, unless a person wrote (W4).
+    pub min_gap: Duration,
 }
 
 impl Default for WindowSettings {
     fn default() -> Self {
-        Self { quiet: QUIET, max: WINDOW_MAX }
+        Self { quiet: QUIET, max: WINDOW_MAX, min_gap: Duration::ZERO }
     }
 }
 
@@ -34,29 +36,32 @@ pub struct Waiting {
     pub last: Timestamp,
     /// Whether any of it closes the window at once.
     pub urgent: bool,
+    /// Whether a person wrote any of it.
+    pub human: bool,
 }
 
 impl Waiting {
-    /// The same with one more message.
+    /// This mail and that.
     #[must_use]
-    pub fn with(earlier: Option<Self>, at: Timestamp, urgent: bool) -> Self {
-        earlier.map_or(Self { first: at, last: at, urgent }, |mail| Self {
-            first: mail.first.min(at),
-            last: mail.last.max(at),
-            urgent: mail.urgent || urgent,
-        })
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+            urgent: self.urgent || other.urgent,
+            human: self.human || other.human,
+        }
     }
 }
 
 /// When the window over this mail closes: `quiet` after the latest, at most `max` after the first,
-/// at once when any is urgent.
+/// at once when any is urgent. Whatever [`WindowSettings::min_gap`] adds is not in this.
 ///
 /// ```
 /// use reveille_core::Timestamp;
 /// use reveille_core::window::{closes_at, Waiting, WindowSettings};
 ///
 /// let at = Timestamp::from_millis;
-/// let mail = Waiting { first: at(1_000), last: at(1_950), urgent: false };
+/// let mail = Waiting { first: at(1_000), last: at(1_950), urgent: false, human: false };
 /// assert_eq!(closes_at(&mail, WindowSettings::default()), at(2_000));
 /// ```
 #[must_use]
@@ -67,24 +72,36 @@ pub fn closes_at(mail: &Waiting, settings: WindowSettings) -> Timestamp {
     mail.last.after(settings.quiet).min(mail.first.after(settings.max))
 }
 
+/// The same for an actor whose latest injection was claimed at `claimed`: the window stays open
+/// `min_gap` beyond that, unless a person wrote (W4).
+#[must_use]
+pub fn opens_turn_at(mail: &Waiting, claimed: Timestamp, settings: WindowSettings) -> Timestamp {
+    let closes = closes_at(mail, settings);
+    if mail.human { closes } else { closes.max(claimed.after(settings.min_gap)) }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    const SETTINGS: WindowSettings =
-        WindowSettings { quiet: Duration::from_millis(200), max: Duration::from_secs(1) };
+    const SETTINGS: WindowSettings = WindowSettings {
+        quiet: Duration::from_millis(200),
+        max: Duration::from_secs(1),
+        min_gap: Duration::ZERO,
+    };
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_millis(millis)
     }
 
+    fn one(millis: u64, urgent: bool) -> Waiting {
+        Waiting { first: at(millis), last: at(millis), urgent, human: false }
+    }
+
     fn gathered(commits: &[(u64, bool)]) -> Waiting {
-        commits
-            .iter()
-            .fold(None, |mail, &(millis, urgent)| Some(Waiting::with(mail, at(millis), urgent)))
-            .unwrap()
+        commits.iter().map(|&(millis, urgent)| one(millis, urgent)).reduce(Waiting::and).unwrap()
     }
 
     #[test]
@@ -107,6 +124,16 @@ mod tests {
     fn without_quiet_the_window_closes_with_the_commit() {
         let settings = WindowSettings { quiet: Duration::ZERO, ..SETTINGS };
         assert_eq!(closes_at(&gathered(&[(70, false)]), settings), at(70));
+    }
+
+    #[test]
+    fn a_gap_between_injections_is_kept_for_everybody_but_people() {
+        let settings = WindowSettings { min_gap: Duration::from_secs(10), ..SETTINGS };
+        let mail = one(5_000, true);
+        assert_eq!(opens_turn_at(&mail, at(4_000), settings), at(14_000));
+        assert_eq!(opens_turn_at(&mail, at(4_000), SETTINGS), at(5_000));
+        let human = Waiting { human: true, ..mail };
+        assert_eq!(opens_turn_at(&human, at(4_000), settings), at(5_000));
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use crate::message::{Caller, Content, Text};
 use crate::notice::Notice;
 
 /// Bytes that the fixed part of a message's envelope may take: tags, names, ids, times, numbers.
-const FRAME_BYTES: usize = 280;
+const FRAME_BYTES: usize = 560;
 /// Bytes that a notice's envelope has beyond that: whom it tells of, its run, state and status.
 const NOTICE_FRAME_BYTES: usize = 760;
 /// Bytes kept for the line that says how to read the rest of a cut message.
@@ -70,6 +70,11 @@ fn write_text(out: &mut String, text: &Text, entry: &Entry) {
     optional(out, "subject", text.subject.as_deref());
     optional(out, "summary", text.summary.as_deref());
     optional(out, "task", text.task_id.as_deref());
+    optional(out, "mission", text.mission_id.as_deref());
+    optional(out, "correlation", text.correlation_id.as_deref());
+    optional(out, "replyto", text.reply_to.map(|id| id.to_string()).as_deref());
+    optional(out, "redrives", text.redrives.map(|id| id.to_string()).as_deref());
+    optional(out, "artifact", text.artifact.map(|artifact| artifact.hex()).as_deref());
     if !entry.cut {
         return body(out, &text.body);
     }
@@ -80,7 +85,8 @@ fn write_text(out: &mut String, text: &Text, entry: &Entry) {
 
 fn write_notice(out: &mut String, notice: &Notice, cut: bool) {
     attribute(out, "about", &notice.about.to_string());
-    attribute(out, "run", &notice.run.to_string());
+    optional(out, "run", notice.run.map(|run| run.to_string()).as_deref());
+    optional(out, "message", notice.message.map(|id| id.to_string()).as_deref());
     attribute(out, "state", notice.state.name());
     if let crate::NoticeState::Completed(status) = &notice.state {
         attribute(out, "status", &status.to_string());
@@ -201,6 +207,8 @@ pub(super) mod tests {
             run: RunId::new(Seq(3), STAMP),
             trigger: Trigger::Window,
             attempt: u32::MAX,
+            names: Vec::new(),
+            style: crate::render::Style::Xml,
             at: Timestamp::MAX,
             entries,
         }
@@ -210,8 +218,7 @@ pub(super) mod tests {
         Text {
             subject: Some("\u{e0041}".repeat(LINE_CHARS)),
             summary: Some("\u{e0041}".repeat(LINE_CHARS)),
-            body,
-            task_id: None,
+            ..Text::new(body)
         }
     }
 
