@@ -83,13 +83,17 @@ pub enum OpError {
         address: Address,
     },
     /// A recipient has too much unread mail, so the whole message is refused.
-    #[error("the mailbox of {address} is full: {value} {field} with this message, at most {limit}")]
+    #[error(
+        "the mailbox of {} is full: {value} {field} with this message, at most {limit}",
+        list(.addresses)
+    )]
     MailboxFull {
-        /// Whose mailbox.
-        address: Address,
-        /// What there is too much of: `messages` or `bytes`.
+        /// Whose mailboxes: all that have no room.
+        addresses: Vec<Address>,
+        /// What there is too much of in the first of them: `messages`, `bytes` or
+        /// `unacknowledged messages`.
         field: &'static str,
-        /// How much there would be.
+        /// How much there would be in the first of them.
         value: u64,
         /// How much is allowed.
         limit: u64,
@@ -126,12 +130,6 @@ pub enum OpError {
     #[error("{address} is busy")]
     Busy {
         /// Whose turn is under way.
-        address: Address,
-    },
-    /// The session is being closed and takes no more mail.
-    #[error("the session of {address} is closing")]
-    Closing {
-        /// Whom it was for.
         address: Address,
     },
     /// The message has been passed on too often (section 3).
@@ -232,7 +230,6 @@ impl OpError {
             Self::Refused { .. } => ("refused", 429, 4),
             Self::IdempotencyConflict { .. } => ("idempotency_conflict", 409, 4),
             Self::Busy { .. } => ("busy", 409, 4),
-            Self::Closing { .. } => ("closing", 409, 4),
             Self::HopLimit { .. } => ("hop_limit", 422, 4),
             Self::Asking { .. } => ("asking", 409, 4),
             Self::StaleLease => ("stale_lease", 409, 4),

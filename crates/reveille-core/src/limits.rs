@@ -53,6 +53,8 @@ pub const HOLDS: usize = 16;
 pub const UNACKNOWLEDGED: usize = 1000;
 /// Members of a team, its lead included (section 11).
 pub const TEAM_MEMBERS: usize = 8;
+/// Workers of one group (W8).
+pub const GROUP_MEMBERS: usize = 64;
 /// How long an agent has to answer a question (section 10).
 pub const QUESTION_LIMIT: Duration = Duration::from_secs(5 * 60);
 /// How many turns in a row only continuations may cause (W9).

@@ -160,6 +160,16 @@ impl Outcome {
         }
     }
 
+    /// Whether the run ended well enough to count for the policy of a group (W8): completed as
+    /// success, in part, or without a report.
+    #[must_use]
+    pub const fn is_good(&self) -> bool {
+        matches!(
+            self,
+            Self::Completed { status: Status::Success | Status::Partial | Status::Unreported, .. }
+        )
+    }
+
     /// The machine-readable name of the state that the run ended in.
     #[must_use]
     pub const fn state(&self) -> &'static str {

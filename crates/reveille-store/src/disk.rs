@@ -46,8 +46,8 @@ pub(crate) const CHECKPOINT_KIND: u8 = 130;
 pub(crate) const STORE_KIND: u8 = 131;
 pub(crate) const EDGE_KIND: u8 = 132;
 
-/// The newest format of a store that this program reads and writes.
-pub const STORE_FORMAT: u32 = 1;
+/// The format of stores that this program reads and writes; older ones are migrated first.
+pub const STORE_FORMAT: u32 = 2;
 
 /// What a store says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,9 +207,14 @@ fn write_checkpoint(
 /// One value as a frame of its own.
 pub(crate) fn frame<T: Serialize>(kind: u8, value: &T) -> Result<Vec<u8>, DiskError> {
     let mut bytes = Vec::new();
-    codec::write_frame(&mut bytes, kind, 1, value)
+    codec::write_frame(&mut bytes, kind, version(kind), value)
         .map_err(|error| damaged("value", kind, error))?;
     Ok(bytes)
+}
+
+/// The version of a frame behind the log: rows have changed once.
+const fn version(kind: u8) -> u16 {
+    if kind == ROW_KIND { 2 } else { 1 }
 }
 
 /// Reads a value that is a frame of its own.
@@ -218,7 +223,7 @@ pub(crate) fn unframe<T: serde::de::DeserializeOwned>(
     bytes: &[u8],
 ) -> Result<T, codec::CodecError> {
     let (frame, rest) = codec::read_frame(bytes)?;
-    if frame.kind != kind || frame.version != 1 {
+    if frame.kind != kind || frame.version != version(kind) {
         return Err(codec::CodecError::Unknown { kind: frame.kind, version: frame.version });
     }
     if !rest.is_empty() {

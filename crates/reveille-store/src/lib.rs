@@ -7,14 +7,15 @@
 //!
 //! ```
 //! use reveille_core::{Caller, Text};
-//! use reveille_store::step::{actors::CreateSession, send::{Prepared, Send}};
+//! use reveille_store::step::{actors::CreateSession, send::{Prepared, Send, To}};
 //! use reveille_store::Store;
 //!
 //! # futures_executor::block_on(async {
 //! let store = Store::in_memory();
 //! let session = store.run(CreateSession { title: "lead".into(), agent: None, first: None }).await?;
-//! let message = Prepared::text(Caller::Host, Text::new("look at the failing build"), false)?;
-//! store.run(Send { to: vec![session.main.clone()], message, token: None }).await?;
+//! let message = Prepared::text(Caller::Host, Text::new("look at the failing build"));
+//! let to = To::Actors(vec![session.main.clone()]);
+//! store.run(Send { to, message, token: None }).await?;
 //! let unread = store.look(move |state| {
 //!     state.find(&session.main).and_then(|n| state.row(n)).map(|row| row.unread().count())
 //! });
@@ -30,6 +31,7 @@ mod error;
 #[cfg(feature = "test-util")]
 pub mod fault;
 mod folder;
+mod legacy;
 mod options;
 #[cfg(feature = "test-util")]
 pub mod raw;
@@ -37,6 +39,7 @@ pub mod record;
 pub mod state;
 pub mod step;
 pub mod verify;
+pub mod whereabouts;
 
 use std::future::Future;
 use std::path::Path;

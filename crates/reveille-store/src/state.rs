@@ -9,17 +9,23 @@
 //! passes over those, row by row, so that no change is made twice.
 
 mod counters;
+mod fates;
 mod moves;
+mod people;
 pub mod row;
+mod views;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use reveille_core::id::Stamp;
-use reveille_core::{ActorName, Address, AgentName, RunId, Seq, SessionId, Timestamp};
+use reveille_core::{ActorName, Address, AgentName, MessageId, RunId, Seq, SessionId, Timestamp};
+
+pub use self::fates::{End, Fate, Marks};
 
 use self::counters::Counters;
+use self::fates::Fates;
 use self::row::{Mail, Row};
-use crate::record::{Created, Number, Record};
+use crate::record::{Answer, Answered, CallKey, Created, Number, Record, RunEnded};
 
 /// A record that the state does not allow, or a state that promises do not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +64,17 @@ pub struct State {
     names: HashMap<(SessionId, AgentName), u32>,
     pub(crate) counters: Counters,
     pub(crate) waits: HashMap<Number, Vec<Wait>>,
+    /// When this incarnation began, if the log still says so.
+    opened_at: Timestamp,
+    /// The calls that may be repeated, and the message that they answered.
+    calls: HashMap<(u64, u64), (u64, MessageId)>,
+    fates: Fates,
+    /// How many free bytes the disk has, and how many sends leave alone, when that is too few.
+    pub(crate) low_disk: Option<(u64, u64)>,
+    /// The rows in which something may fall due by itself.
+    watched: BTreeSet<Number>,
+    /// The teams that an actor is a member of: their leads.
+    leads: HashMap<Number, Vec<Number>>,
     /// The rows that differ from their checkpoint.
     pub(crate) dirty: HashSet<Number>,
     /// Whether the derived parts are kept up to date; not during replay.
@@ -107,6 +124,68 @@ impl State {
         self.addresses.get(address).copied()
     }
 
+    /// When the store was opened, the latest time; the beginning of time when that has left the log.
+    #[must_use]
+    pub const fn opened_at(&self) -> Timestamp {
+        self.opened_at
+    }
+
+    /// The actors in whose rows something may fall due without a call: mail, open injections, runs,
+    /// schedules, questions.
+    pub fn watched(&self) -> impl Iterator<Item = (Number, &Row)> {
+        self.watched.iter().filter_map(|&number| self.row(number).map(|row| (number, row)))
+    }
+
+    /// What became of a message in a mailbox, if it waits no more and the log still tells.
+    #[must_use]
+    pub fn fate(&self, message: Seq, actor: Number) -> Option<Fate> {
+        self.fates.of(message, actor)
+    }
+
+    /// When its receiver marked a message, if the log still tells.
+    #[must_use]
+    pub fn marks(&self, message: Seq, actor: Number) -> Marks {
+        self.fates.marks(message, actor)
+    }
+
+    /// What a call under this key answered, if it was this very call.
+    pub(crate) fn called(&self, key: CallKey) -> Option<Result<MessageId, MessageId>> {
+        let (call, first) = *self.calls.get(&key.key)?;
+        Some(if call == key.call { Ok(first) } else { Err(first) })
+    }
+
+    /// Enters a call that left the log and is still remembered.
+    pub(crate) fn remember_call(&mut self, key: CallKey, first: MessageId) {
+        self.calls.insert(key.key, (key.call, first));
+    }
+
+    /// Forgets calls up to this record.
+    pub(crate) fn forget_calls(&mut self, until: Seq) {
+        self.calls.retain(|_, (_, first)| first.seq() > until);
+    }
+
+    /// Forgets what became of messages according to records before this one.
+    pub(crate) fn forget(&mut self, edge: Seq) {
+        self.fates.forget(edge);
+    }
+
+    /// The leads of the teams that an actor is a member of, itself aside.
+    pub(crate) fn leads(&self, member: Number) -> &[Number] {
+        self.leads.get(&member).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether `above` is an ancestor of `actor`.
+    pub(crate) fn is_below(&self, actor: Number, above: Number) -> bool {
+        let mut row = self.row(actor);
+        while let Some(parent) = row.and_then(|row| row.parent) {
+            if parent == above {
+                return true;
+            }
+            row = self.row(parent);
+        }
+        false
+    }
+
     /// The worker that this parent spawned under this key.
     pub(crate) fn keyed(&self, parent: Number, key: &str) -> Option<Number> {
         self.keys.get(&(parent, key.to_owned())).copied()
@@ -118,12 +197,19 @@ impl State {
     }
 
     /// The name of the next subagent of this session that runs this agent.
-    pub(crate) fn next_name(&self, session: SessionId, agent: &AgentName) -> ActorName {
+    /// `ahead` says how many of them are being made in the same step.
+    pub(crate) fn next_name(
+        &self,
+        session: SessionId,
+        agent: &AgentName,
+        ahead: &[ActorName],
+    ) -> ActorName {
         let mut n = self.names.get(&(session, agent.clone())).copied().unwrap_or(0) + 1;
         loop {
             // Another agent may be called `<agent>-<n>`; the name then belongs to its actor.
             let name = ActorName::numbered(agent, n);
-            if !self.addresses.contains_key(&Address::new(session, name.clone())) {
+            let taken = self.addresses.contains_key(&Address::new(session, name.clone()));
+            if !taken && !ahead.contains(&name) {
                 return name;
             }
             n += 1;
@@ -169,9 +255,24 @@ impl State {
             return Err(violated(("P8", "its time is before that of the record before".into())));
         }
         self.change(seq, stamp, record).map_err(violated)?;
+        self.note(seq, stamp, record);
         self.next = seq.next();
         self.at = stamp.at;
         Ok(())
+    }
+
+    /// Notes what is derived from the log itself and not from rows: for records that are applied,
+    /// and for those that were before the checkpoint.
+    pub(crate) fn note(&mut self, seq: Seq, stamp: Stamp, record: &Record) {
+        match record {
+            Record::Opened(_) => self.opened_at = stamp.at,
+            Record::Sent(sent) => {
+                if let Some(key) = sent.key {
+                    self.remember_call(key, MessageId::new(seq, stamp));
+                }
+            }
+            other => self.fates.note(seq, stamp.at, other),
+        }
     }
 
     fn change(&mut self, seq: Seq, stamp: Stamp, record: &Record) -> Result<(), Broken> {
@@ -186,7 +287,7 @@ impl State {
             }
             Record::Created(created) => self.create(seq, stamp, created),
             Record::Sent(sent) => {
-                let mail = Mail::new(seq, stamp.at, sent);
+                let mail = Mail::new(MessageId::new(seq, stamp), stamp.at, sent);
                 sent.to.iter().try_for_each(|&to| self.on(to, seq, |row| row.receive(mail)))
             }
             Record::Queued(queued) => {
@@ -197,7 +298,9 @@ impl State {
                 self.on(claimed.actor, seq, |row| row.claim(seq, stamp, claimed))
             }
             Record::Offered(offered) => self.on(offered.actor, seq, |row| row.offer(seq, offered)),
-            Record::TurnEnded(ended) => self.on(ended.actor, seq, |row| row.end_turn(ended.turn)),
+            Record::TurnEnded(ended) => {
+                self.on(ended.actor, seq, |row| row.end_turn(ended, stamp.at))
+            }
             Record::TurnFailed(failed) => self.on(failed.actor, seq, |row| row.fail_turn(failed)),
             Record::Settled(settled) => {
                 self.on(settled.actor, seq, |row| row.settle(&settled.messages))
@@ -205,14 +308,113 @@ impl State {
             Record::Released(released) => {
                 self.on(released.actor, seq, |row| row.release(&released.messages))
             }
-            Record::Dead(dead) => self.on(dead.actor, seq, |row| row.bury(&dead.messages, seq)),
-            Record::RunEnded(ended) => self.on(ended.actor, seq, |row| row.end_run(seq, ended)),
+            Record::Dead(dead) => {
+                self.on(dead.actor, seq, |row| row.bury(&dead.messages, seq, stamp.at))
+            }
+            Record::RunEnded(ended) => self.end_run(seq, stamp, ended),
             Record::Stalled(stalled) => {
                 self.on(stalled.actor, seq, |row| row.stall(stalled.run, true))
             }
             Record::Rearmed(rearmed) => {
                 self.on(rearmed.actor, seq, |row| row.stall(rearmed.run, false))
             }
+            Record::Split(split) => self.on(split.actor, seq, |row| row.split(seq, stamp, split)),
+            Record::Taken(taken) => self.on(taken.actor, seq, |row| row.taken(taken, stamp.at)),
+            Record::Marked(marked) => self.on(marked.actor, seq, |row| row.mark(marked)),
+            Record::Dropped(dropped) => {
+                self.on(dropped.actor, seq, |row| row.drop_dead(dropped.message))
+            }
+            _ => self.change_people(seq, stamp, record),
+        }
+    }
+
+    /// The same for what people, teams, groups, schedules and harnesses do.
+    fn change_people(&mut self, seq: Seq, stamp: Stamp, record: &Record) -> Result<(), Broken> {
+        match record {
+            Record::Held(held) => self.on(held.actor, seq, |row| {
+                row.hold(seq, stamp.at, held);
+                Ok(())
+            }),
+            Record::Unheld(unheld) => self.on(unheld.actor, seq, |row| row.unhold(unheld.hold)),
+            Record::Stopped(stopped) => self.on(stopped.actor, seq, |row| row.stop(stopped)),
+            Record::Resumed(resumed) => self.on(resumed.actor, seq, Row::resume),
+            Record::Asked(asked) => self.on(asked.actor, seq, |row| row.ask(seq, stamp, asked)),
+            Record::Answered(answered) => self.answer(seq, answered),
+            Record::Grouped(grouped) => self.on(grouped.actor, seq, |row| {
+                row.group(seq, grouped);
+                Ok(())
+            }),
+            Record::TeamCreated(created) => self.on(created.lead, seq, |row| {
+                row.make_team(seq, stamp, created);
+                Ok(())
+            }),
+            Record::MemberJoined(joined) => {
+                self.on(joined.lead, seq, |row| row.join(joined, stamp.at))?;
+                let leads = self.leads.entry(joined.member).or_default();
+                if !leads.contains(&joined.lead) {
+                    leads.push(joined.lead);
+                }
+                Ok(())
+            }
+            Record::MemberLeft(left) => {
+                self.on(left.lead, seq, |row| row.leave(left.team, left.member))?;
+                self.derive_leads(left.member, left.lead);
+                Ok(())
+            }
+            Record::Scheduled(scheduled) => self.on(scheduled.actor, seq, |row| {
+                row.schedule(scheduled);
+                Ok(())
+            }),
+            Record::Ticked(ticked) => self.on(ticked.actor, seq, |row| row.tick(ticked)),
+            Record::Attached(attached) => self.on(attached.actor, seq, |row| {
+                row.attach(seq, stamp, attached);
+                Ok(())
+            }),
+            Record::Detached(detached) => {
+                self.on(detached.actor, seq, |row| row.detach(detached.lease))
+            }
+            // All others are changes of mail, turns and runs.
+            _ => Ok(()),
+        }
+    }
+
+    /// A run's end also counts for the group that it was started in (W8).
+    fn end_run(&mut self, seq: Seq, stamp: Stamp, ended: &RunEnded) -> Result<(), Broken> {
+        self.on(ended.actor, seq, |row| row.end_run(seq, stamp.at, ended))?;
+        let parent = self.row(ended.actor).and_then(|row| row.parent);
+        let grouped = |parent: &Number| self.row(*parent).is_some_and(|row| !row.groups.is_empty());
+        parent.filter(grouped).map_or(Ok(()), |parent| {
+            let well = ended.outcome.is_good();
+            self.on(parent, seq, |row| {
+                row.member_ended(ended.actor, ended.run, well);
+                Ok(())
+            })
+        })
+    }
+
+    fn answer(&mut self, seq: Seq, answered: &Answered) -> Result<(), Broken> {
+        let of = |question: &&row::OpenQuestion| question.id.seq() == answered.question;
+        let open = self.row(answered.actor).and_then(|row| row.questions.iter().find(of));
+        let tool = open.and_then(|question| question.tool.clone());
+        self.on(answered.actor, seq, |row| row.answer(answered))?;
+        match tool.filter(|_| answered.answer == Answer::ApproveAlways) {
+            Some(tool) => {
+                let (root, _) = self.root(answered.actor);
+                self.on(root, seq, |row| {
+                    row.grant(&tool);
+                    Ok(())
+                })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether `lead` still leads a team with this member.
+    fn derive_leads(&mut self, member: Number, lead: Number) {
+        let of = |team: &row::Team| team.members.iter().any(|one| one.actor == member);
+        let still = self.row(lead).is_some_and(|row| row.teams.iter().any(of));
+        if !still && let Some(leads) = self.leads.get_mut(&member) {
+            leads.retain(|one| *one != lead);
         }
     }
 
@@ -231,11 +433,16 @@ impl State {
         if seq <= row.as_of {
             return Ok(());
         }
-        let before = row.counted();
+        let (before, watched) = (row.counted(), row.is_watched());
         change(row)?;
         self.dirty.insert(actor);
         if self.derived {
             self.counters.change(row.parent, root, before, row.counted());
+            match (watched, row.is_watched()) {
+                (false, true) => drop(self.watched.insert(actor)),
+                (true, false) => drop(self.watched.remove(&actor)),
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -275,12 +482,22 @@ impl State {
 
     /// Computes everything that is derived, once replay is over.
     pub(crate) fn derive(&mut self) -> Result<(), Violation> {
+        self.leads.clear();
         let rows = std::mem::take(&mut self.rows);
         for row in rows {
             let actor = self.next_number();
             self.index(actor, &row);
             let root = row.parent.map_or(actor, |parent| self.root(parent).0);
             self.counters.change(row.parent, root, row::Counted::default(), row.counted());
+            if row.is_watched() {
+                self.watched.insert(actor);
+            }
+            for member in row.teams.iter().flat_map(|team| &team.members) {
+                let leads = self.leads.entry(member.actor).or_default();
+                if member.actor != actor && !leads.contains(&actor) {
+                    leads.push(actor);
+                }
+            }
             self.rows.push(row);
         }
         self.derived = true;

@@ -5,9 +5,18 @@
 //! commit). It changes nothing itself: the engine applies what was drafted.
 
 pub mod actors;
+pub mod chores;
+pub mod dead;
+pub mod end;
+pub mod hold;
+pub mod mark;
+mod prepare;
+pub mod question;
 pub mod recover;
 pub mod run;
+pub mod schedule;
 pub mod send;
+pub mod team;
 pub mod turn;
 pub mod wait;
 pub mod watch;
@@ -15,13 +24,23 @@ pub mod watch;
 use reveille_core::budget::Budgets;
 use reveille_core::compose::InjectionLimits;
 use reveille_core::id::Stamp;
-use reveille_core::limits::{STORE_MESSAGES, UNREAD_BYTES, UNREAD_MESSAGES};
+use reveille_core::limits::{STORE_BYTES, STORE_MESSAGES, UNREAD_BYTES, UNREAD_MESSAGES};
 use reveille_core::{Address, OpError, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Number, Record};
 use crate::state::State;
 use crate::state::row::Row;
+
+/// Whom an actor may write to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reach {
+    /// Everybody.
+    #[default]
+    Any,
+    /// Actors of its own tree.
+    Tree,
+}
 
 /// The limits that a store keeps to; the defaults are the contract's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +51,10 @@ pub struct Limits {
     pub unread_bytes: u64,
     /// Unread messages of the whole store.
     pub store_messages: u64,
+    /// Unread bytes of the whole store.
+    pub store_bytes: u64,
+    /// Whom an actor may write to.
+    pub reach: Reach,
     /// What one injection may hold.
     pub injection: InjectionLimits,
     /// What a tree of actors may hold.
@@ -44,6 +67,8 @@ impl Default for Limits {
             unread_messages: UNREAD_MESSAGES,
             unread_bytes: UNREAD_BYTES,
             store_messages: STORE_MESSAGES,
+            store_bytes: STORE_BYTES,
+            reach: Reach::Any,
             injection: InjectionLimits::default(),
             budgets: Budgets::default(),
         }
@@ -81,6 +106,11 @@ impl Draft {
     /// When the commit was begun.
     pub(crate) const fn at(&self) -> Timestamp {
         self.stamp.at
+    }
+
+    /// The number that the record after the next `more` ones will have.
+    pub(crate) const fn ahead(&self, more: u64) -> Seq {
+        Seq(self.next.0 + more)
     }
 
     /// Adds a record and says its number.

@@ -119,7 +119,9 @@ fn check_log(report: &mut Report, txn: &ReadTransaction, state: &State) -> Resul
                     }
                 }
                 Record::Sent(sent) => {
-                    untold.retain(|(actor, run, _)| sent.about != Some((*actor, *run)));
+                    untold.retain(|(actor, run, _)| {
+                        sent.tells.map(|told| (told.actor, told.run)) != Some((*actor, *run))
+                    });
                 }
                 _ => {}
             }

@@ -131,6 +131,8 @@ pub(crate) fn replay(txn: &ReadTransaction, state: &mut State) -> Result<Log, Di
             let (seq, record) = record.map_err(|error| DiskError::blob(key, error))?;
             if seq >= state.next() {
                 state.apply(seq, header.stamp, &record)?;
+            } else {
+                state.note(seq, header.stamp, &record);
             }
         }
         let bytes = bytes.value().len() as u64;

@@ -13,6 +13,8 @@ use crate::record::Number;
 pub(crate) struct Counters {
     /// Unread messages of the whole store.
     pub(crate) unread: u64,
+    /// Unread bytes of the whole store.
+    pub(crate) bytes: u64,
     open_children: HashMap<Number, u32>,
     open_in_tree: HashMap<Number, u32>,
     children_ever: HashMap<Number, u32>,
@@ -30,6 +32,7 @@ impl Counters {
         after: Counted,
     ) {
         self.unread = (self.unread + after.unread).saturating_sub(before.unread);
+        self.bytes = (self.bytes + after.bytes).saturating_sub(before.bytes);
         let Some(parent) = parent else { return };
         if before.open_run == after.open_run {
             return;

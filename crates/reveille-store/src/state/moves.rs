@@ -6,22 +6,36 @@
 
 use reveille_core::failure::{Charges, RunKind, TurnFailure};
 use reveille_core::id::Stamp;
-use reveille_core::{InjectionId, NoticeState, Outcome, RunId, Seq, Timestamp, Trigger};
+use reveille_core::{InjectionId, Kind, NoticeState, Outcome, RunId, Seq, Timestamp, Trigger};
 
 use super::Broken;
-use super::row::{DeadMail, Ended, Mail, OfferedMail, Open, Row, Run};
-use crate::record::{Claimed, Offered, Queued, RunEnded, TurnFailed};
+use super::row::{DeadMail, Ended, Mail, OfferedMail, Open, Row, Run, Unacknowledged};
+use crate::record::{
+    Claimed, Mark, Marked, Offered, Queued, RunEnded, Sender, Split, Taken, TurnEnded, TurnFailed,
+};
 
 /// Refuses when a condition that a promise needs does not hold.
-fn must(holds: bool, promise: &'static str, what: impl FnOnce() -> String) -> Result<(), Broken> {
+pub(super) fn must(
+    holds: bool,
+    promise: &'static str,
+    what: impl FnOnce() -> String,
+) -> Result<(), Broken> {
     if holds { Ok(()) } else { Err((promise, what())) }
 }
 
 impl Row {
-    pub(super) fn receive(&mut self, mail: Mail) -> Result<(), Broken> {
+    pub(super) fn receive(&mut self, mut mail: Mail) -> Result<(), Broken> {
         let last = self.pending.back().map(Mail::seq);
         must(last < Some(mail.seq()), "P8", || "mail is older than mail before it".into())?;
+        mail.group = mail.tells.filter(|tells| tells.outcome.is_some()).and_then(|tells| {
+            let of = |member: &super::row::GroupMember| {
+                (member.actor, member.run) == (tells.actor, tells.run)
+            };
+            let group = self.groups.iter().find(|group| group.members.iter().any(of));
+            group.map(|group| group.id)
+        });
         self.bytes += u64::from(mail.bytes);
+        self.unread_count += 1;
         self.pending.push_back(mail);
         Ok(())
     }
@@ -33,8 +47,10 @@ impl Row {
         at: Timestamp,
     ) -> Result<(), Broken> {
         must(self.run.is_none(), "P6", || "the actor has an open run".into())?;
-        let waits = self.pending.iter().any(|mail| mail.seq() == queued.first);
-        must(waits, "P2", || format!("the first message {} is not pending", queued.first))?;
+        let first = self.pending.iter().find(|mail| mail.seq() == queued.first);
+        let hops = first
+            .map(|mail| mail.hops)
+            .ok_or_else(|| ("P2", format!("the first message {} is not pending", queued.first)))?;
         self.run = Some(Run {
             id,
             kind: RunKind::Task,
@@ -42,6 +58,9 @@ impl Row {
             task_id: queued.task_id.clone(),
             begun: false,
             since: at,
+            hops,
+            requesters: Vec::new(),
+            turns: 0,
         });
         Ok(())
     }
@@ -62,15 +81,16 @@ impl Row {
             }
             Some(turn) => {
                 must(self.turn == Some(turn), "P9", || format!("turn {turn} is not under way"))?;
-                must(claimed.trigger == Trigger::Wait, "P7", || "a turn was disturbed".into())?;
+                let lets_in = matches!(claimed.trigger, Trigger::Wait | Trigger::SafePoint);
+                must(lets_in, "P7", || "a turn was disturbed".into())?;
             }
         }
         let turn = claimed.turn.unwrap_or(seq);
-        let mail = claimed
+        let mail: Vec<OfferedMail> = claimed
             .picks
             .iter()
             .map(|pick| self.take(pick.seq).map(|mail| OfferedMail { mail, cut: pick.cut }))
-            .collect::<Result<Vec<_>, _>>()?;
+            .collect::<Result<_, _>>()?;
         let most = |charges: Charges, offered: &OfferedMail| Charges {
             attempts: charges.attempts.max(offered.mail.charges.attempts),
             deaths: charges.deaths.max(offered.mail.charges.deaths),
@@ -82,9 +102,14 @@ impl Row {
             charges: mail.iter().fold(Charges::default(), most),
             turn: Some(turn),
             lost: false,
+            names: claimed.names.clone(),
             mail,
         });
-        self.turn = Some(turn);
+        let hops = self.begin(turn, claimed.turn.is_none());
+        if claimed.trigger != Trigger::Wait {
+            self.claimed_at = stamp.at;
+            self.moved.clear();
+        }
         let mail_run = || Run {
             id: RunId::new(seq, stamp),
             kind: RunKind::Mail,
@@ -92,13 +117,31 @@ impl Row {
             task_id: None,
             begun: true,
             since: stamp.at,
+            hops,
+            requesters: Vec::new(),
+            turns: 0,
         };
-        self.run.get_or_insert_with(mail_run).begun = true;
+        let run = self.run.get_or_insert_with(mail_run);
+        run.begun = true;
+        run.turns += u32::from(claimed.turn.is_none());
         Ok(())
     }
 
+    /// Notes the turn under way, and says how often the most travelled of its mail was passed on.
+    fn begin(&mut self, turn: Seq, anew: bool) -> u8 {
+        if anew {
+            (self.turn, self.hops) = (Some(turn), 0);
+            self.accepted.clear();
+        }
+        let held = self.open.iter().filter(|open| open.turn == Some(turn));
+        let hops = held.flat_map(|open| &open.mail).map(|offered| offered.mail.hops).max();
+        self.hops = self.hops.max(hops.unwrap_or(0));
+        self.hops
+    }
+
     pub(super) fn offer(&mut self, seq: Seq, offered: &Offered) -> Result<(), Broken> {
-        must(self.turn.is_none(), "P3", || "a turn is under way".into())?;
+        must(self.turn == offered.turn, "P3", || format!("turn {:?} is under way", self.turn))?;
+        let turn = offered.turn.unwrap_or(seq);
         let open = self
             .open
             .iter_mut()
@@ -106,21 +149,51 @@ impl Row {
             .ok_or_else(|| ("P4", format!("injection {} is not open", offered.injection)))?;
         let next = open.attempt + 1;
         must(offered.attempt == next, "P4", || format!("attempt {next} was expected"))?;
-        (open.attempt, open.turn) = (next, Some(seq));
-        self.turn = Some(seq);
+        must(open.turn.is_none(), "P4", || "a turn holds the injection".into())?;
+        (open.attempt, open.turn) = (next, Some(turn));
+        self.begin(turn, offered.turn.is_none());
+        if let Some(run) = self.run.as_mut().filter(|_| offered.turn.is_none()) {
+            run.turns += 1;
+        }
         Ok(())
     }
 
-    pub(super) fn end_turn(&mut self, turn: Seq) -> Result<(), Broken> {
+    pub(super) fn end_turn(&mut self, ended: &TurnEnded, at: Timestamp) -> Result<(), Broken> {
+        let turn = ended.turn;
         must(self.turn == Some(turn), "P9", || format!("turn {turn} is not under way"))?;
         // An answer is progress: the next silence is a new one.
         (self.turn, self.stalled) = (None, None);
         let held = |open: &Open| open.turn == Some(turn);
-        let settled = self.open.iter().filter(|open| held(open)).flat_map(|open| &open.mail);
-        let bytes = settled.map(|offered| u64::from(offered.mail.bytes)).sum();
-        self.bytes = self.bytes.saturating_sub(bytes);
-        self.open.retain(|open| !held(open));
+        let (settled, open): (Vec<Open>, Vec<Open>) =
+            std::mem::take(&mut self.open).into_iter().partition(held);
+        self.open = open;
+        let mail = || settled.iter().flat_map(|open| &open.mail).map(|offered| &offered.mail);
+        let only_continued = mail().all(|mail| mail.item.kind == Kind::Continuation);
+        self.continuations =
+            if only_continued && !ended.changed { self.continuations + 1 } else { 0 };
+        mail().for_each(|mail| self.read(mail, at));
         Ok(())
+    }
+
+    /// A message was handed over for good: it does not count any more, and may be due.
+    fn read(&mut self, mail: &Mail, at: Timestamp) {
+        self.uncount(mail);
+        let kind = mail.item.kind;
+        if kind.is_due() {
+            self.unacknowledged.push(Unacknowledged { seq: mail.seq(), kind, since: at });
+        }
+        let requester = match mail.sender {
+            Sender::Actor(actor) if kind == Kind::Request => actor,
+            _ => return,
+        };
+        if let Some(run) = self.run.as_mut().filter(|run| !run.requesters.contains(&requester)) {
+            run.requesters.push(requester);
+        }
+    }
+
+    fn uncount(&mut self, mail: &Mail) {
+        self.bytes = self.bytes.saturating_sub(u64::from(mail.bytes));
+        self.unread_count = self.unread_count.saturating_sub(1);
     }
 
     pub(super) fn fail_turn(&mut self, failed: &TurnFailed) -> Result<(), Broken> {
@@ -133,8 +206,83 @@ impl Row {
             self.stalled = None;
         }
         for open in self.open.iter_mut().filter(|open| open.turn == Some(turn)) {
-            (open.turn, open.charges, open.lost) = (None, failed.charges, lost);
+            (open.turn, open.lost) = (None, lost);
+            let of = |(injection, _): &&(Seq, Charges)| {
+                *injection == open.id.seq() || *injection == Seq::ZERO
+            };
+            if let Some((_, charges)) = failed.charged.iter().find(of) {
+                open.charges = *charges;
+            }
         }
+        if failed.failure == TurnFailure::Interrupted {
+            self.moved = self.open.iter().map(|open| open.id.seq()).collect();
+        }
+        Ok(())
+    }
+
+    /// A part of an open injection takes a place of its own before what is left of it.
+    pub(super) fn split(&mut self, seq: Seq, stamp: Stamp, split: &Split) -> Result<(), Broken> {
+        let index = self.open.iter().position(|open| open.id.seq() == split.injection);
+        let index =
+            index.ok_or_else(|| ("P4", format!("injection {} is not open", split.injection)))?;
+        let Some(whole) = self.open.get_mut(index) else {
+            return Ok(());
+        };
+        must(whole.turn.is_none(), "P7", || "a turn holds the injection".into())?;
+        let is_part = |offered: &OfferedMail| split.messages.contains(&offered.mail.seq());
+        let (part, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut whole.mail).into_iter().partition(is_part);
+        must(!part.is_empty() && part.len() == split.messages.len(), "P2", || {
+            "a part holds what the whole does not".into()
+        })?;
+        whole.mail = rest;
+        let part = Open {
+            id: InjectionId::new(seq, stamp),
+            trigger: whole.trigger,
+            attempt: 0,
+            charges: split.charges,
+            turn: None,
+            lost: whole.lost,
+            names: vec![split.injection],
+            mail: part,
+        };
+        if whole.mail.is_empty() {
+            self.open.remove(index);
+        }
+        self.open.insert(index, part);
+        Ok(())
+    }
+
+    /// An open injection is settled though its turn did not end with an answer.
+    pub(super) fn taken(&mut self, taken: &Taken, at: Timestamp) -> Result<(), Broken> {
+        let index = self.open.iter().position(|open| open.id.seq() == taken.injection);
+        let open = index.map(|index| self.open.remove(index));
+        let open =
+            open.ok_or_else(|| ("P4", format!("injection {} is not open", taken.injection)))?;
+        open.mail.iter().for_each(|offered| self.read(&offered.mail, at));
+        if self.turn.is_some() && self.turn == open.turn {
+            self.accepted.push(open.id);
+        }
+        Ok(())
+    }
+
+    /// A receiver marked a message. One that was pending is settled by that; the record says whether
+    /// it was, so that receipts need no state.
+    pub(super) fn mark(&mut self, marked: &Marked) -> Result<(), Broken> {
+        if marked.settles {
+            self.take(marked.message).map(|mail| self.uncount(&mail))?;
+        }
+        if marked.mark >= Mark::Acknowledged {
+            self.unacknowledged.retain(|due| due.seq != marked.message);
+        }
+        Ok(())
+    }
+
+    /// A dead message is removed.
+    pub(super) fn drop_dead(&mut self, message: Seq) -> Result<(), Broken> {
+        let index = self.dead.iter().position(|dead| dead.seq == message);
+        let index = index.ok_or_else(|| ("P2", format!("message {message} is not dead")))?;
+        self.dead.remove(index);
         Ok(())
     }
 
@@ -142,10 +290,10 @@ impl Row {
         messages.iter().try_for_each(|&seq| self.remove(seq).map(drop))
     }
 
-    pub(super) fn bury(&mut self, messages: &[Seq], why: Seq) -> Result<(), Broken> {
+    pub(super) fn bury(&mut self, messages: &[Seq], why: Seq, at: Timestamp) -> Result<(), Broken> {
         messages.iter().try_for_each(|&seq| {
             self.remove(seq)?;
-            self.dead.push(DeadMail { seq, why });
+            self.dead.push(DeadMail { seq, why, at });
             Ok(())
         })
     }
@@ -159,7 +307,12 @@ impl Row {
         })
     }
 
-    pub(super) fn end_run(&mut self, seq: Seq, ended: &RunEnded) -> Result<(), Broken> {
+    pub(super) fn end_run(
+        &mut self,
+        seq: Seq,
+        at: Timestamp,
+        ended: &RunEnded,
+    ) -> Result<(), Broken> {
         let run = self.run.take().map(|run| run.id);
         let run = run.filter(|run| run.seq() == ended.run);
         let run = run.ok_or_else(|| ("P6", format!("run {} is not open", ended.run)))?;
@@ -173,7 +326,7 @@ impl Row {
         self.ended = Some(Ended { id: run, outcome: seq, state });
         (self.turn, self.stalled) = (None, None);
         if ended.raises_floor {
-            self.floor = seq;
+            (self.floor, self.floor_at) = (seq, at);
         }
         Ok(())
     }
@@ -214,7 +367,7 @@ impl Row {
     /// Takes an unread message out, wherever it is.
     fn remove(&mut self, seq: Seq) -> Result<Mail, Broken> {
         let mail = self.take_offered(seq).or_else(|_| self.take(seq))?;
-        self.bytes = self.bytes.saturating_sub(u64::from(mail.bytes));
+        self.uncount(&mail);
         Ok(mail)
     }
 }

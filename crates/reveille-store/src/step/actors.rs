@@ -1,12 +1,14 @@
 //! Making sessions and workers: S1 (one transaction, idempotent by key) and S5 (budgets).
 
 use reveille_core::budget::Counts;
+use reveille_core::limits::{GROUP_MEMBERS, HOPS};
 use reveille_core::message::label;
-use reveille_core::{ActorName, Address, AgentName, OpError, RunId, SessionId};
+use reveille_core::{ActorName, Address, AgentName, Caller, OpError, RunId, SessionId};
 
-use super::send::{Prepared, store_room};
+use super::prepare::Prepared;
+use super::send::store_room;
 use super::{Draft, Step, Token, fresh, known};
-use crate::record::{Created, Number, Queued};
+use crate::record::{Created, GroupPolicy, Grouped, Number, Queued, Sender};
 use crate::state::State;
 
 /// Makes a session and its main actor, and gives it a first message in the same commit.
@@ -45,8 +47,8 @@ impl Step for CreateSession {
             key: None,
         });
         if let Some(first) = self.first {
-            store_room(state, draft, 1)?;
-            draft.push(first.to(vec![actor]));
+            store_room(state, draft, 1, first.sent.bytes)?;
+            draft.push(first.to(vec![actor])?);
         }
         let id = SessionId::new(seq, draft.stamp);
         Ok(SessionCreated { id, main: Address::new(id, ActorName::main()) })
@@ -58,6 +60,15 @@ impl Step for CreateSession {
 pub struct Spawn {
     /// Whose worker.
     pub parent: Address,
+    /// What is to be spawned.
+    pub worker: NewWorker,
+    /// The turn that spawns it; it must be under way (P9).
+    pub token: Option<Token>,
+}
+
+/// A worker that is to be made.
+#[derive(Debug)]
+pub struct NewWorker {
     /// The agent that runs its turns.
     pub agent: AgentName,
     /// The parent's own name for it: the same spawn again answers the worker that is there.
@@ -66,8 +77,6 @@ pub struct Spawn {
     pub first: Prepared,
     /// The task it is given.
     pub task_id: Option<String>,
-    /// The turn that spawns it; it must be under way (P9).
-    pub token: Option<Token>,
 }
 
 /// A worker that was made, or was there.
@@ -83,45 +92,135 @@ impl Step for Spawn {
     type Answer = Spawned;
 
     fn decide(self, state: &State, draft: &mut Draft) -> Result<Spawned, OpError> {
-        let Self { parent, agent, key, first, task_id, token } = self;
-        token.map_or(Ok(()), |token| fresh(state, token).map(drop))?;
-        let (parent, row) = known(state, &parent)?;
-        key.as_deref().map_or(Ok(()), |key| label("key", key))?;
-        task_id.as_deref().map_or(Ok(()), |id| label("task_id", id))?;
-        let there = key.as_deref().and_then(|key| state.keyed(parent, key));
+        let Self { parent, worker, token } = self;
+        let hops = token.map_or(Ok(0), |token| fresh(state, token).map(|row| row.hops + 1))?;
+        let (parent, _) = known(state, &parent)?;
+        let there = worker.key.as_deref().and_then(|key| state.keyed(parent, key));
         if let Some(worker) = there.and_then(|number| state.row(number)) {
             return Ok(Spawned { address: worker.address.clone(), run: None });
         }
-        draft.limits.budgets.admit(&counts(state, draft, parent))?;
-        store_room(state, draft, 1)?;
-        let session = row.address.session();
-        let name = state.next_name(session, &agent);
-        let actor = state.next_number();
-        draft.push(Created {
-            actor,
-            session: Some(session),
-            name: name.clone(),
-            title: None,
-            agent: Some(agent),
-            parent: Some(parent),
-            key,
-        });
-        let first = draft.push(first.to(vec![actor]));
-        let run = draft.push(Queued { actor, first, task_id });
-        let run = Some(RunId::new(run, draft.stamp));
-        Ok(Spawned { address: Address::new(session, name), run })
+        spawn(state, draft, (parent, hops), worker, &[]).map(|(_, spawned)| spawned)
     }
 }
 
-/// What the tree would have with one more child of `parent`.
-fn counts(state: &State, draft: &Draft, parent: Number) -> Counts {
+/// Makes workers that belong together, all or none (W8).
+#[derive(Debug)]
+pub struct SpawnGroup {
+    /// Whose workers.
+    pub parent: Address,
+    /// From when on their notices may wake.
+    pub policy: GroupPolicy,
+    /// What is to be spawned, 1 to 64; without keys.
+    pub workers: Vec<NewWorker>,
+    /// The turn that spawns them; it must be under way (P9).
+    pub token: Option<Token>,
+}
+
+impl Step for SpawnGroup {
+    type Answer = Vec<Spawned>;
+
+    fn decide(self, state: &State, draft: &mut Draft) -> Result<Vec<Spawned>, OpError> {
+        let Self { parent, policy, workers, token } = self;
+        let hops = token.map_or(Ok(0), |token| fresh(state, token).map(|row| row.hops + 1))?;
+        let (parent, _) = known(state, &parent)?;
+        let count = workers.len();
+        if !(1..=GROUP_MEMBERS).contains(&count) {
+            let allowed = format!("1 to {GROUP_MEMBERS}");
+            return Err(OpError::invalid("group members", &count.to_string(), allowed));
+        }
+        if let GroupPolicy::Quorum(quorum) = policy
+            && !(1..=count).contains(&(quorum as usize))
+        {
+            let allowed = format!("1 to its {count} members");
+            return Err(OpError::invalid("quorum", &quorum.to_string(), allowed));
+        }
+        if workers.iter().any(|worker| worker.key.is_some()) {
+            return Err(OpError::invalid("key", "", "none for members of a group"));
+        }
+        let (mut made, mut members, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        for worker in workers {
+            let (actor, spawned) = spawn(state, draft, (parent, hops), worker, &names)?;
+            names.push(spawned.address.name().clone());
+            members.extend(spawned.run.map(|run| (actor, run.seq())));
+            made.push(spawned);
+        }
+        draft.push(Grouped { actor: parent, policy, members });
+        Ok(made)
+    }
+}
+
+/// Drafts one worker with its first message; `ahead` are the names of those made in the same step.
+fn spawn(
+    state: &State,
+    draft: &mut Draft,
+    (parent, hops): (Number, u8),
+    worker: NewWorker,
+    ahead: &[ActorName],
+) -> Result<(Number, Spawned), OpError> {
+    let NewWorker { agent, key, first, task_id } = worker;
+    key.as_deref().map_or(Ok(()), |key| label("key", key))?;
+    task_id.as_deref().map_or(Ok(()), |id| label("task_id", id))?;
+    first.shape.clone()?;
+    if hops > HOPS {
+        return Err(OpError::HopLimit { hops, limit: HOPS });
+    }
+    let more = u32::try_from(ahead.len()).unwrap_or(u32::MAX);
+    draft.limits.budgets.admit(&counts(state, draft, parent, more))?;
+    store_room(state, draft, 1 + ahead.len(), first.sent.bytes)?;
+    let (actor, address) = make(state, draft, NewActor { parent, agent, key }, ahead)?;
+    let mut sent = first.to(vec![actor])?;
+    sent.hops = hops;
+    if let Caller::Actor(from) = &sent.from {
+        sent.sender = state.find(from).map_or(Sender::Runtime, Sender::Actor);
+    }
+    let first = draft.push(sent);
+    let run = draft.push(Queued { actor, first, task_id });
+    let run = Some(RunId::new(run, draft.stamp));
+    Ok((actor, Spawned { address, run }))
+}
+
+/// An actor that is to be made below another one, in its session.
+pub(super) struct NewActor {
+    pub(super) parent: Number,
+    pub(super) agent: AgentName,
+    pub(super) key: Option<String>,
+}
+
+/// Drafts an actor; `ahead` are the names of those made in the same step.
+pub(super) fn make(
+    state: &State,
+    draft: &mut Draft,
+    new: NewActor,
+    ahead: &[ActorName],
+) -> Result<(Number, Address), OpError> {
+    let NewActor { parent, agent, key } = new;
+    let parent_row = state.row(parent).ok_or(OpError::StaleToken)?;
+    let session = parent_row.address.session();
+    let name = state.next_name(session, &agent, ahead);
+    let more = Number::try_from(ahead.len()).unwrap_or(Number::MAX);
+    let actor = state.next_number().saturating_add(more);
+    draft.push(Created {
+        actor,
+        session: Some(session),
+        name: name.clone(),
+        title: None,
+        agent: Some(agent),
+        parent: Some(parent),
+        key,
+    });
+    Ok((actor, Address::new(session, name)))
+}
+
+/// What the tree would have with one more child of `parent` beside `more` of the same step.
+fn counts(state: &State, draft: &Draft, parent: Number, more: u32) -> Counts {
     let (root, depth) = state.root(parent);
     let counters = &state.counters;
+    let more = more + 1;
     Counts {
         depth: depth + 1,
-        children: counters.open_children(parent) + 1,
-        children_ever: (parent != root).then(|| counters.children_ever(parent) + 1),
-        tree: counters.open_in_tree(root) + 1,
-        spawns_per_minute: counters.spawns_within_a_minute(root, draft.at()) + 1,
+        children: counters.open_children(parent) + more,
+        children_ever: (parent != root).then(|| counters.children_ever(parent) + more),
+        tree: counters.open_in_tree(root) + more,
+        spawns_per_minute: counters.spawns_within_a_minute(root, draft.at()) + more,
     }
 }

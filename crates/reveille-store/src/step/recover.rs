@@ -6,9 +6,10 @@
 //! nothing but the incarnation, because afterwards no turn is under way.
 
 use reveille_core::failure::{RunKind, TurnFailure};
-use reveille_core::{Address, Cause, FailureClass, OpError};
+use reveille_core::limits::SHORT_LIFE;
+use reveille_core::{Address, Cause, FailureClass, OpError, Seq};
 
-use super::turn::{Failed, TurnEnd, fail};
+use super::end::{Failed, TurnEnd, fail};
 use super::{Draft, Step};
 use crate::record::{Number, Opened};
 use crate::state::State;
@@ -28,6 +29,17 @@ pub struct Recovered {
     pub again: Vec<Address>,
     /// Workers whose task had not begun.
     pub queued: Vec<Address>,
+    /// Whether a turn is suspected of having killed the process: then turns that were open start one
+    /// by one.
+    pub one_by_one: bool,
+}
+
+/// The turn at whose door the death of the process is laid (section 4): one that ran alone, or the
+/// latest one of a process that lived less than a minute.
+fn guilty(state: &State) -> Option<Seq> {
+    let turns: Vec<Seq> = state.watched().filter_map(|(_, row)| row.turn).collect();
+    let short = state.at().since(state.opened_at()) < SHORT_LIFE;
+    if turns.len() == 1 || short { turns.into_iter().max() } else { None }
 }
 
 impl Step for Recover {
@@ -38,11 +50,11 @@ impl Step for Recover {
         draft.push(Opened { incarnation });
         draft.recovering = true;
         let mut found = Recovered { incarnation, ..Recovered::default() };
-        // A death of the process is laid at the door of a turn that ran alone.
-        let alone = state.rows().iter().filter(|row| row.turn.is_some()).count() == 1;
+        let guilty = guilty(state);
+        found.one_by_one = guilty.is_some();
         for (actor, row) in (0..).zip(state.rows()).collect::<Vec<_>>().into_iter().rev() {
             let actor: Number = actor;
-            if row.standing().queued {
+            if row.standing(draft.at()).queued {
                 found.queued.push(row.address.clone());
             }
             let Some((turn, run)) = row.turn.zip(row.run.as_ref()) else {
@@ -51,11 +63,14 @@ impl Step for Recover {
             let failed = Failed {
                 actor,
                 turn,
-                failure: TurnFailure::Lost { charged: alone && run.kind == RunKind::Mail },
+                failure: TurnFailure::Lost {
+                    charged: guilty == Some(turn) && run.kind == RunKind::Mail,
+                },
                 class: FailureClass::Transient,
                 error: "the process of the runtime died".into(),
                 again_at: draft.at(),
                 cause: Cause::Crash,
+                contained: Vec::new(),
             };
             match fail(state, draft, row, failed)? {
                 TurnEnd::Continues => found.again.push(row.address.clone()),

@@ -1,14 +1,17 @@
 //! The end of a run: outcome, notice, collection and mail in one commit (P6, S2, S3, section 9).
 
-use reveille_core::message::Content;
 use reveille_core::{
-    Address, Caller, InjectionId, Notice, OpError, Outcome, RunId, Seq, Trigger, compose::Pick,
+    Address, Caller, InjectionId, Kind, Notice, OpError, Outcome, RunId, Seq, Trigger,
+    compose::Pick,
 };
 
-use super::send::Prepared;
-use super::turn::messages;
+use super::end::messages;
+use super::prepare::Prepared;
+use super::question::cancel_questions;
 use super::{Draft, Step, known};
-use crate::record::{Claimed, Number, Released, RunEnded, Settled, Settlement};
+use crate::record::{
+    Claimed, Number, Released, RunEnded, Sender, Settled, Settlement, Stopped, Taken, Tells,
+};
 use crate::state::State;
 use crate::state::row::{Ended, Open, Row};
 
@@ -24,6 +27,8 @@ pub(super) struct Ending {
     failed_turn: Option<Seq>,
     raises_floor: bool,
     silence: Silence,
+    /// What the agent has of the mail that the run held.
+    contained: Vec<InjectionId>,
 }
 
 /// Whether the parent is told.
@@ -45,15 +50,21 @@ impl Ending {
             failed_turn: None,
             raises_floor: false,
             silence: Silence::Told,
+            contained: Vec::new(),
         }
     }
 
-    pub(super) const fn after_turn(mut self, turn: Seq) -> Self {
+    pub(super) fn contained(mut self, contained: Vec<InjectionId>) -> Self {
+        self.contained = contained;
+        self
+    }
+
+    pub(super) fn after_turn(mut self, turn: Seq) -> Self {
         self.ended_turn = Some(turn);
         self
     }
 
-    pub(super) const fn failing(mut self, turn: Seq) -> Self {
+    pub(super) fn failing(mut self, turn: Seq) -> Self {
         self.failed_turn = Some(turn);
         self
     }
@@ -81,6 +92,7 @@ pub(super) fn end_run(
     };
     let Ending { outcome, raises_floor, silence, .. } = &ending;
     outcome.check()?;
+    cancel_questions(state, draft, actor, row);
     close_mail(draft, actor, row, &ending, run.first);
     let seq = draft.push(RunEnded {
         actor,
@@ -88,21 +100,69 @@ pub(super) fn end_run(
         outcome: outcome.clone(),
         raises_floor: *raises_floor,
     });
-    let told = |parent: &Number| match silence {
-        Silence::Told => true,
-        Silence::Asked => !may_be_untold(state, *parent),
-        Silence::Kept => false,
-    };
-    let parent = row.parent.filter(told);
-    if let Some(parent) = parent {
+    let about = (actor, run.id.seq());
+    let tells = Tells { actor, run: run.id.seq(), outcome: Some(seq) };
+    for to in addressees(state, actor, row, &ending, *silence) {
         let notice = Notice::of_end(row.address.clone(), run.id, run.task_id.clone(), outcome);
-        let about = (actor, run.id.seq());
-        let prepared = Prepared::notice(row.address.clone(), &Content::Notice(notice), about)?;
-        let notice = draft.push(prepared.to(vec![parent]));
-        collect_at_once(state, draft, parent, about, notice);
+        let from = (actor, row.address.clone());
+        let mut sent = Prepared::notice(from, notice, run.hops.saturating_sub(1), Some(tells))?;
+        sent.to = vec![to];
+        let notice = draft.push(sent);
+        collect_at_once(state, draft, to, about, notice);
     }
     close_queued_children(state, draft, actor)?;
     Ok(EndedRun { run: run.id, outcome: seq })
+}
+
+/// Who is told of the end of a run (S2): of a task run its spawner; of a mail run everybody whose
+/// request was settled in it, or the parent if there is none. The lead of a team is told of a member
+/// that did not end well (section 11). Each once.
+fn addressees(
+    state: &State,
+    actor: Number,
+    row: &Row,
+    ending: &Ending,
+    silence: Silence,
+) -> Vec<Number> {
+    let parent = row.parent.filter(|parent| match silence {
+        Silence::Told => true,
+        Silence::Asked => !may_be_untold(state, *parent),
+        Silence::Kept => false,
+    });
+    let run = row.run.as_ref();
+    let is_task = run.is_some_and(|run| run.first.is_some());
+    let mut told: Vec<Number> = Vec::new();
+    if !is_task && silence == Silence::Told {
+        told.extend(run.iter().flat_map(|run| run.requesters.iter().copied()));
+        told.extend(requesters(row, ending));
+    }
+    if told.is_empty() {
+        told.extend(parent);
+    }
+    if !ending.outcome.is_good() && silence == Silence::Told {
+        told.extend(state.leads(actor));
+    }
+    let mut once = Vec::with_capacity(told.len());
+    told.retain(|to| {
+        let news = *to != actor && !once.contains(to);
+        once.push(*to);
+        news
+    });
+    told
+}
+
+/// Senders of requests that this very end settles.
+fn requesters(row: &Row, ending: &Ending) -> impl Iterator<Item = Number> + use<> {
+    let settles = |open: &&Open| {
+        open.turn.is_some() && (open.turn == ending.ended_turn || open.turn == ending.failed_turn)
+            || ending.contained.contains(&open.id)
+    };
+    let mail = row.open.iter().filter(settles).flat_map(|open| &open.mail);
+    let sender = |offered: &crate::state::row::OfferedMail| match offered.mail.sender {
+        Sender::Actor(sender) if offered.mail.item.kind == Kind::Request => Some(sender),
+        _ => None,
+    };
+    mail.filter_map(sender).collect::<Vec<_>>().into_iter()
 }
 
 /// Silence is for parents that something else continues. One whose open run has no turn may rest on
@@ -119,6 +179,11 @@ fn close_mail(draft: &mut Draft, actor: Number, row: &Row, ending: &Ending, firs
     let (mut failed, mut released) = (Vec::new(), Vec::new());
     let done = |open: &Open| open.turn.is_some() && open.turn == ending.ended_turn;
     for open in row.open.iter().filter(|open| !done(open)) {
+        if ending.contained.contains(&open.id) {
+            let (injection, how) = (open.id.seq(), Settlement::Contained);
+            draft.push(Taken { actor, injection, messages: messages(open).collect(), how });
+            continue;
+        }
         let failing = open.turn.is_some() && open.turn == ending.failed_turn;
         let fails = failing && open.trigger != Trigger::Wait && first.is_none();
         for seq in messages(open) {
@@ -167,6 +232,7 @@ pub(super) fn collect(draft: &mut Draft, actor: Number, row: &Row, notice: Seq) 
         turn: row.turn,
         trigger: Trigger::Wait,
         picks: vec![Pick { seq: notice, cut: false }],
+        names: Vec::new(),
     });
     InjectionId::new(seq, draft.stamp)
 }
@@ -200,6 +266,10 @@ pub struct EndRun {
     pub raises_floor: bool,
     /// Whether the parent is not told, unless its run could be waiting for just that.
     pub silent: bool,
+    /// Who stops the actor by that, if anybody does: nothing starts it but a resume (W9).
+    pub stops: Option<Caller>,
+    /// What the agent has of the mail that the run held: it was asked.
+    pub contained: Vec<InjectionId>,
 }
 
 /// What the end of a run found.
@@ -220,12 +290,23 @@ impl Step for EndRun {
         let (actor, row) = known(state, &self.actor)?;
         let wanted = |id: RunId| self.run.is_none_or(|run| run == id);
         if row.run.as_ref().is_some_and(|run| wanted(run.id)) {
-            let Self { outcome, raises_floor, silent, .. } = self;
+            let Self { outcome, raises_floor, silent, stops, contained, .. } = self;
             let silence = if silent { Silence::Asked } else { Silence::Told };
             let ending = Ending { raises_floor, silence, ..Ending::new(outcome) };
-            return end_run(state, draft, actor, row, ending).map(RunEnd::Ended);
+            let ended = end_run(state, draft, actor, row, ending.contained(contained))?;
+            stop(draft, actor, row, stops);
+            return Ok(RunEnd::Ended(ended));
+        }
+        if self.run.is_none() {
+            stop(draft, actor, row, self.stops);
         }
         let ended = row.ended.clone().filter(|ended| wanted(ended.id));
         Ok(ended.map_or(RunEnd::Unknown, RunEnd::AlreadyEnded))
+    }
+}
+
+fn stop(draft: &mut Draft, actor: Number, row: &Row, by: Option<Caller>) {
+    if let Some(by) = by.filter(|_| row.stopped.is_none()) {
+        draft.push(Stopped { actor, by });
     }
 }

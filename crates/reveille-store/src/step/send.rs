@@ -1,164 +1,335 @@
-//! Sending: section 3, P1, P10, P11.
-//!
-//! Preparing a message (its shape, the size of its rendering, its encoding) is done by the caller,
-//! once; deciding, by the one writer, only looks at counts.
+//! Sending (section 3, P1, P10, P11): the checks, in the contract's order, against the state with
+//! everything that was taken into the same commit.
 
-use reveille_core::limits::{ENVELOPE_BYTES, RECIPIENTS};
-use reveille_core::message::Content;
-use reveille_core::{Address, Caller, MessageId, OpError, Text, render};
+use reveille_core::limits::{HOPS, RECIPIENTS, UNACKNOWLEDGED};
+use reveille_core::{Address, Caller, Delivery, Kind, MessageId, OpError, Seq, TeamId};
 
-use super::{Draft, Step, Token, fresh, known};
-use crate::codec;
-use crate::record::{Number, Sent};
+pub use super::prepare::{Post, Prepared, To};
+use super::{Draft, Reach, Step, Token, fresh};
+use crate::record::{
+    Held, HoldReason, Mark, Marked, Number, Resumed, Sender, Sent, Settled, Settlement,
+};
 use crate::state::State;
-
-/// A message that is ready to be stored.
-#[derive(Debug)]
-pub struct Prepared(Sent);
-
-impl Prepared {
-    /// Checks and encodes a text.
-    ///
-    /// # Errors
-    ///
-    /// `invalid` or `too_large`, naming the field.
-    pub fn text(from: Caller, text: Text, urgent: bool) -> Result<Self, OpError> {
-        text.check()?;
-        let bytes = text.bytes();
-        let prepared = Self::new(from, &Content::Text(text), urgent, bytes)?;
-        OpError::at_most("envelope bytes", prepared.1 as usize, ENVELOPE_BYTES)?;
-        Ok(prepared.0)
-    }
-
-    /// Encodes a notice; it passes the limits of mailboxes.
-    pub(crate) fn notice(
-        from: Address,
-        content: &Content,
-        about: (Number, reveille_core::Seq),
-    ) -> Result<Self, OpError> {
-        let (mut prepared, _) = Self::new(Caller::Actor(from), content, false, 0)?;
-        prepared.0.about = Some(about);
-        Ok(prepared)
-    }
-
-    fn new(
-        from: Caller,
-        content: &Content,
-        urgent: bool,
-        bytes: u64,
-    ) -> Result<(Self, u32), OpError> {
-        let costs = render::costs(&from, content);
-        let encoded = codec::encode(content)
-            .map_err(|error| OpError::invalid("message", &error.to_string(), "encodable"))?;
-        let sent = Sent {
-            from,
-            to: Vec::new(),
-            kind: content.kind(),
-            rank: content.rank(),
-            urgent,
-            about: None,
-            cost: costs.whole,
-            cut_cost: costs.cut,
-            bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
-            content: encoded,
-        };
-        Ok((Self(sent), costs.envelope))
-    }
-
-    /// The record for these mailboxes.
-    pub(crate) fn to(mut self, to: Vec<Number>) -> Sent {
-        self.0.to = to;
-        self.0
-    }
-}
+use crate::state::row::{Mail, Row, Team};
+use crate::whereabouts::{MailState, whereabouts};
 
 /// Sends a message to every one of its recipients, or to none.
 #[derive(Debug)]
 pub struct Send {
-    /// Whose mailboxes; an address that stands there twice counts once.
-    pub to: Vec<Address>,
+    /// Whose mailboxes.
+    pub to: To,
     /// The message.
     pub message: Prepared,
     /// The turn that sends it; it must be under way (P9).
     pub token: Option<Token>,
 }
 
+/// A message that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// Its id; that of the first call, when this one repeats it.
+    pub id: MessageId,
+    /// Whether an earlier call with the same key had sent it.
+    pub duplicate: bool,
+    /// Where it is, for each recipient.
+    pub states: Vec<(Address, MailState)>,
+}
+
 impl Step for Send {
-    type Answer = MessageId;
+    type Answer = Accepted;
 
-    fn decide(self, state: &State, draft: &mut Draft) -> Result<MessageId, OpError> {
+    fn decide(self, state: &State, draft: &mut Draft) -> Result<Accepted, OpError> {
         let Self { to, message, token } = self;
-        token.map_or(Ok(()), |token| fresh(state, token).map(drop))?;
-        OpError::at_most("recipients", to.len(), RECIPIENTS)?;
-        if to.is_empty() {
-            return Err(OpError::invalid("to", "", "at least one address"));
+        let sender = token.map(|token| fresh(state, token)).transpose()?;
+        let numbers = resolve(state, &to, &message.sent.from);
+        if let Ok(numbers) = &numbers {
+            authority(state, draft, numbers, &message)?;
         }
-        let mut numbers = Vec::with_capacity(to.len());
-        let mut unknown = Vec::new();
-        for address in to {
-            match known(state, &address) {
-                Ok((number, _)) if numbers.contains(&number) => {}
-                Ok((number, _)) => numbers.push(number),
-                Err(_) => unknown.push(address),
-            }
+        message.shape.clone()?;
+        shape_of_call(&to)?;
+        if let Some(answer) = repeated(state, &message, numbers.as_deref().unwrap_or(&[])) {
+            return answer;
         }
-        if !unknown.is_empty() {
-            return Err(OpError::UnknownRecipient { addresses: unknown });
+        broadcast(state, &to, &message.sent.from)?;
+        let numbers = numbers?;
+        accepting(state, &numbers, &message.sent)?;
+        room(state, draft, &numbers, &message.sent)?;
+        let hops = sender.map_or(0, |row| row.hops + 1);
+        if hops > HOPS {
+            return Err(OpError::HopLimit { hops, limit: HOPS });
         }
-        authority(state, &numbers, &message.0)?;
-        numbers.iter().try_for_each(|&number| room(state, draft, number, &message.0))?;
-        store_room(state, draft, numbers.len())?;
-        let seq = draft.push(message.to(numbers));
-        Ok(MessageId::new(seq, draft.stamp))
+        store_room(state, draft, numbers.len(), message.sent.bytes)?;
+        let delayed = message.sent.not_before.is_some_and(|due| due > draft.at());
+        let placed = if delayed { MailState::Delayed } else { MailState::Pending };
+        let id = MessageId::new(accept(state, draft, &numbers, message, hops)?, draft.stamp);
+        let placed = |row: &Row| (row.address.clone(), placed);
+        let states = numbers.iter().filter_map(|&number| state.row(number)).map(placed).collect();
+        Ok(Accepted { id, duplicate: false, states })
     }
 }
 
-/// Urgent mail needs a person, the host, or an ancestor of every recipient (section 3).
-fn authority(state: &State, to: &[Number], message: &Sent) -> Result<(), OpError> {
-    let Caller::Actor(sender) = &message.from else {
-        return Ok(());
-    };
-    let above = |number: &Number| {
-        let mut row = state.row(*number);
-        while let Some(parent) = row.and_then(|row| row.parent).and_then(|up| state.row(up)) {
-            if parent.address == *sender {
-                return true;
-            }
-            row = Some(parent);
-        }
-        false
-    };
-    if message.urgent && !to.iter().all(above) {
-        let what = "send urgent mail to an actor that is not below it";
-        return Err(OpError::Forbidden { caller: sender.to_string(), what });
+fn shape_of_call(to: &To) -> Result<(), OpError> {
+    let To::Actors(to) = to else { return Ok(()) };
+    OpError::at_most("recipients", to.len(), RECIPIENTS)?;
+    if to.is_empty() {
+        return Err(OpError::invalid("to", "", "at least one address"));
     }
     Ok(())
 }
 
-/// Refuses what a mailbox has no room for; offered mail counts as well.
-fn room(state: &State, draft: &Draft, number: Number, message: &Sent) -> Result<(), OpError> {
-    let Some(row) = state.row(number) else {
+/// The recipients, each once; a team's are all members but the sender.
+fn resolve(state: &State, to: &To, from: &Caller) -> Result<Vec<Number>, OpError> {
+    match to {
+        To::Actors(to) => {
+            let (mut numbers, mut unknown) = (Vec::with_capacity(to.len()), Vec::new());
+            for address in to {
+                match state.find(address) {
+                    Some(number) if numbers.contains(&number) => {}
+                    Some(number) => numbers.push(number),
+                    None => unknown.push(address.clone()),
+                }
+            }
+            if unknown.is_empty() {
+                Ok(numbers)
+            } else {
+                Err(OpError::UnknownRecipient { addresses: unknown })
+            }
+        }
+        To::Team(id) => {
+            let (_, team) = find_team(state, *id)?;
+            let is_sender = |number: Number| {
+                state.row(number).is_some_and(|row| *from == Caller::Actor(row.address.clone()))
+            };
+            let members = team.members.iter().map(|member| member.actor);
+            Ok(members.filter(|number| !is_sender(*number)).collect())
+        }
+    }
+}
+
+/// The team with this id and its lead. The id's record made it, so its lead's row is near: rows are
+/// looked through, which is rare.
+pub(super) fn find_team(state: &State, id: TeamId) -> Result<(Number, &Team), OpError> {
+    let teams = (0..)
+        .zip(state.rows())
+        .flat_map(|(number, row): (Number, &Row)| row.teams.iter().map(move |team| (number, team)));
+    let mut found = teams.filter(|(_, team)| team.id == id);
+    found.next().ok_or_else(|| OpError::UnknownId { id: id.to_string() })
+}
+
+/// What a caller may do (P11): reserved kinds and ranks are the runtime's and the host's; urgent,
+/// steering and interrupting mail needs a person, the host, an ancestor of every recipient or the
+/// lead of its team; resuming needs a person; a tree may be all that an actor reaches.
+fn authority(
+    state: &State,
+    draft: &Draft,
+    to: &[Number],
+    message: &Prepared,
+) -> Result<(), OpError> {
+    let Sent { from, kind, urgent, delivery, .. } = &message.sent;
+    let forbidden = |what| Err(OpError::Forbidden { caller: from.to_string(), what });
+    if kind.is_reserved() && !from.is_runtime() {
+        return forbidden("send what only the runtime and the host send");
+    }
+    if message.options.chose_rank && !from.is_runtime() {
+        return forbidden("choose a rank");
+    }
+    if message.options.resume && !from.is_human() {
+        return forbidden("resume an actor by mail");
+    }
+    let Caller::Actor(address) = from else {
         return Ok(());
     };
-    let full = |field, value, limit| {
-        Err(OpError::MailboxFull { address: row.address.clone(), field, value, limit })
+    let Some(sender) = state.find(address) else {
+        return Err(OpError::UnknownActor { address: address.clone() });
     };
-    let (messages, bytes) = (row.unread().count() as u64 + 1, row.bytes + u64::from(message.bytes));
+    let leads =
+        |number: &Number| state.is_below(*number, sender) || state.leads(*number).contains(&sender);
+    if (*urgent || delivery.needs_authority()) && !to.iter().all(leads) {
+        return forbidden("send urgent, steering or interrupting mail to one that is not below it");
+    }
+    let root = state.root(sender).0;
+    let near = |number: &Number| state.root(*number).0 == root;
+    if draft.limits.reach == Reach::Tree && !to.iter().all(near) {
+        return forbidden("write to actors of another tree");
+    }
+    Ok(())
+}
+
+/// A call that was made before answers what it answered then, and where the message is now.
+fn repeated(state: &State, message: &Prepared, to: &[Number]) -> Option<Result<Accepted, OpError>> {
+    let key = message.sent.key?;
+    Some(match state.called(key)? {
+        Ok(first) => {
+            let now = state.at();
+            let row = |number: &Number| state.row(*number).map(|row| (*number, row));
+            let states = to.iter().filter_map(row).map(|(number, row)| {
+                (row.address.clone(), whereabouts(state, first.seq(), number, now))
+            });
+            Ok(Accepted { id: first, duplicate: true, states: states.collect() })
+        }
+        Err(first) => Err(OpError::IdempotencyConflict {
+            key: message.options.key.clone().unwrap_or_default(),
+            first: first.to_string(),
+        }),
+    })
+}
+
+/// Only its lead, a person and the host write to a whole team.
+fn broadcast(state: &State, to: &To, from: &Caller) -> Result<(), OpError> {
+    let (To::Team(id), Caller::Actor(sender)) = (to, from) else {
+        return Ok(());
+    };
+    let (lead, _) = find_team(state, *id)?;
+    if state.find(sender) == Some(lead) {
+        Ok(())
+    } else {
+        let what = "write to a whole team without leading it";
+        Err(OpError::Forbidden { caller: sender.to_string(), what })
+    }
+}
+
+fn accepting(state: &State, to: &[Number], message: &Sent) -> Result<(), OpError> {
+    let busy = |row: &&Row| row.turn.is_some();
+    if message.delivery == Delivery::RejectIfBusy
+        && let Some(row) = to.iter().filter_map(|number| state.row(*number)).find(busy)
+    {
+        return Err(OpError::Busy { address: row.address.clone() });
+    }
+    Ok(())
+}
+
+/// Refuses what a mailbox has no room for; offered mail counts as well. What a merge displaces makes
+/// room.
+fn room(state: &State, draft: &Draft, to: &[Number], message: &Sent) -> Result<(), OpError> {
     let limits = &draft.limits;
-    if messages > limits.unread_messages as u64 {
-        return full("messages", messages, limits.unread_messages as u64);
+    let (most, most_bytes) = (limits.unread_messages as u64, limits.unread_bytes);
+    let mut refusing: Vec<(Address, &'static str, u64, u64)> = Vec::new();
+    for row in to.iter().filter_map(|number| state.row(*number)) {
+        let gone: Vec<&Mail> = displaced(row, message).collect();
+        let fewer: u64 = gone.iter().map(|mail| u64::from(mail.bytes)).sum();
+        let messages = u64::from(row.unread_count) + 1 - gone.len() as u64;
+        let bytes = row.bytes + u64::from(message.bytes) - fewer;
+        let unacknowledged = row.unacknowledged.len() as u64 + u64::from(message.kind.is_due());
+        let full = |field, value, limit| (row.address.clone(), field, value, limit);
+        if messages > most {
+            refusing.push(full("messages", messages, most));
+        } else if bytes > most_bytes {
+            refusing.push(full("bytes", bytes, most_bytes));
+        } else if unacknowledged > UNACKNOWLEDGED as u64 {
+            refusing.push(full("unacknowledged messages", unacknowledged, UNACKNOWLEDGED as u64));
+        }
     }
-    if bytes > limits.unread_bytes {
-        return full("bytes", bytes, limits.unread_bytes);
-    }
-    Ok(())
+    let Some(&(_, field, value, limit)) = refusing.first() else {
+        return Ok(());
+    };
+    let addresses = refusing.into_iter().map(|(address, ..)| address).collect();
+    Err(OpError::MailboxFull { addresses, field, value, limit })
 }
 
-/// Refuses what the whole store has no room for.
-pub(super) fn store_room(state: &State, draft: &Draft, more: usize) -> Result<(), OpError> {
-    let (value, limit) = (state.counters.unread + more as u64, draft.limits.store_messages);
-    if value > limit {
-        return Err(OpError::StoreFull { field: "messages", value, limit });
+/// Refuses what the whole store, or its disk, has no room for.
+pub(super) fn store_room(
+    state: &State,
+    draft: &Draft,
+    more: usize,
+    bytes: u32,
+) -> Result<(), OpError> {
+    let limits = &draft.limits;
+    let messages = state.counters.unread + more as u64;
+    let bytes = state.counters.bytes + u64::from(bytes) * more as u64;
+    for (field, value, limit) in
+        [("messages", messages, limits.store_messages), ("bytes", bytes, limits.store_bytes)]
+    {
+        if value > limit {
+            return Err(OpError::StoreFull { field, value, limit });
+        }
     }
+    match state.low_disk {
+        Some((value, limit)) => {
+            Err(OpError::StoreFull { field: "free bytes of the disk's reserve", value, limit })
+        }
+        None => Ok(()),
+    }
+}
+
+fn displaced<'a>(row: &'a Row, message: &Sent) -> impl Iterator<Item = &'a Mail> + use<'a> {
+    let (merge, sender) = (message.merge, message.sender);
+    row.pending
+        .iter()
+        .filter(move |mail| merge != 0 && (mail.merge, mail.sender) == (merge, sender))
+}
+
+/// Drafts what accepting the message changes.
+fn accept(
+    state: &State,
+    draft: &mut Draft,
+    to: &[Number],
+    message: Prepared,
+    hops: u8,
+) -> Result<Seq, OpError> {
+    let (resume, hold, reply_to) =
+        (message.options.resume, message.options.hold, message.options.reply_to);
+    let mut sent = message.to(to.to_vec())?;
+    sent.hops = hops;
+    if let Caller::Actor(address) = &sent.from {
+        sent.sender = state.find(address).map_or(Sender::Runtime, Sender::Actor);
+    }
+    answer_shutdown(state, draft, &sent, reply_to)?;
+    for (number, row) in to.iter().filter_map(|&number| state.row(number).map(|row| (number, row)))
+    {
+        let gone: Vec<&Mail> = displaced(row, &sent).collect();
+        let first = gone.iter().map(|mail| mail.at).min();
+        sent.since =
+            sent.since.into_iter().chain(first).min().filter(|_| sent.not_before.is_none());
+        let messages: Vec<Seq> = gone.into_iter().map(Mail::seq).collect();
+        if !messages.is_empty() {
+            draft.push(Settled { actor: number, messages, how: Settlement::Displaced });
+        }
+        if resume && row.stopped.is_some() {
+            draft.push(Resumed { actor: number, by: sent.from.clone() });
+        }
+    }
+    let by = sent.from.clone();
+    let seq = draft.push(sent);
+    if hold {
+        for &actor in to {
+            let (reason, note) = (HoldReason::Alert(seq), "an alert is to be acknowledged".into());
+            draft.push(Held { actor, reason, note, by: by.clone() });
+        }
+    }
+    Ok(seq)
+}
+
+/// A request to shut down is answered by approving or rejecting it, once (section 11).
+fn answer_shutdown(
+    state: &State,
+    draft: &mut Draft,
+    sent: &Sent,
+    reply_to: Option<Seq>,
+) -> Result<(), OpError> {
+    if !matches!(sent.kind, Kind::ShutdownApproved | Kind::ShutdownRejected) {
+        return Ok(());
+    }
+    let wrong = || {
+        OpError::invalid(
+            "reply_to",
+            "",
+            "a shutdown_request to the sender that it has not answered",
+        )
+    };
+    let Sender::Actor(actor) = sent.sender else {
+        return Err(wrong());
+    };
+    let message = reply_to.ok_or_else(wrong)?;
+    let row = state.row(actor).ok_or_else(wrong)?;
+    let is_it = |seq: Seq, kind: Kind| seq == message && kind == Kind::ShutdownRequest;
+    let pending = row.pending.iter().any(|mail| is_it(mail.seq(), mail.item.kind));
+    let offered = row.unread().any(|mail| is_it(mail.seq(), mail.item.kind));
+    let read = row.unacknowledged.iter().any(|due| is_it(due.seq, due.kind));
+    let answered = state.marks(message, actor).acknowledged.is_some();
+    if answered || !(offered || read) {
+        return Err(wrong());
+    }
+    let by = sent.from.clone();
+    draft.push(Marked { actor, message, mark: Mark::Acknowledged, settles: pending, by });
     Ok(())
 }

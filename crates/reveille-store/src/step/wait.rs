@@ -4,13 +4,13 @@
 //! run's outcome hands over its notice, and what it collected is given back if the wait, or the
 //! turn, ends without returning it. A turn that ends takes its waits with it.
 
-use reveille_core::{Address, InjectionId, OpError, Rank, RunId, Seq, Trigger};
+use reveille_core::{Address, InjectionId, OpError, QuestionId, RunId, Seq, Trigger};
 
+use super::end::messages;
 use super::run::collect;
-use super::turn::messages;
 use super::{Draft, Step, Token, fresh, known};
 use crate::record::{Number, Released};
-use crate::state::row::{Ended, Mail, Row};
+use crate::state::row::{Ended, Mail, OpenQuestion, Row};
 use crate::state::{State, Wait};
 
 /// Waits for a run of an actor, and collects its notice if it is addressed to the waiter.
@@ -40,6 +40,13 @@ pub enum WaitAnswer {
     Open(RunId),
     /// The actor has never had a run.
     NoRun,
+    /// Somebody in the way waits for an answer of the waiter: that comes first (S4).
+    Asking {
+        /// Who asks.
+        address: Address,
+        /// What.
+        question: QuestionId,
+    },
 }
 
 impl Step for WaitFor {
@@ -53,6 +60,13 @@ impl Step for WaitFor {
             if target == self.token.actor || waits_for(state, target, self.token.actor) {
                 return Err(OpError::WouldDeadlock { address: self.target });
             }
+            if let Some((asker, question)) = asks(state, target, self.token.actor) {
+                let asks = question.request;
+                let pending = row.pending.iter().map(Mail::seq).find(|seq| Some(*seq) == asks);
+                pending.map(|request| collect(draft, self.token.actor, row, request));
+                let (address, question) = (asker.address.clone(), question.id);
+                return Ok(WaitAnswer::Asking { address, question });
+            }
             return Ok(WaitAnswer::Open(run.id));
         }
         // A run that was followed by another one with an outcome is answered by that one.
@@ -60,7 +74,10 @@ impl Step for WaitFor {
             return Ok(WaitAnswer::NoRun);
         };
         let about = Some((target, ended.id.seq()));
-        let told = |mail: &&Mail| mail.about == about && mail.item.rank == Rank::RunNotice;
+        let told = |mail: &&Mail| {
+            let tells = mail.tells.filter(|tells| tells.outcome.is_some());
+            tells.map(|tells| (tells.actor, tells.run)) == about
+        };
         let notice = row.pending.iter().find(told).map(Mail::seq);
         let collected = notice.map(|notice| collect(draft, self.token.actor, row, notice));
         Ok(WaitAnswer::Ended { ended, collected })
@@ -73,7 +90,7 @@ impl WaitFor {
         let run = match answer {
             WaitAnswer::Open(run) => run.seq(),
             WaitAnswer::Ended { ended, collected: Some(_) } => ended.id.seq(),
-            WaitAnswer::Ended { .. } | WaitAnswer::NoRun => return,
+            WaitAnswer::Ended { .. } | WaitAnswer::NoRun | WaitAnswer::Asking { .. } => return,
         };
         let Some(target) = state.find(&self.target) else {
             return;
@@ -102,6 +119,26 @@ fn waits_for(state: &State, from: Number, to: Number) -> bool {
         }
     }
     false
+}
+
+/// Whoever, over waits from `from` on, waits for an answer of `to`.
+fn asks(state: &State, from: Number, to: Number) -> Option<(&Row, &OpenQuestion)> {
+    let (mut seen, mut next) = (vec![from], vec![from]);
+    while let Some(actor) = next.pop() {
+        let row = state.row(actor)?;
+        if let Some(question) = row.questions.iter().find(|asked| asked.asked == Some(to)) {
+            return Some((row, question));
+        }
+        let waits = state.waits.get(&actor).map_or(&[][..], Vec::as_slice);
+        for wait in waits.iter().filter(|wait| Some(wait.turn) == row.turn && is_open(state, wait))
+        {
+            if !seen.contains(&wait.target) {
+                seen.push(wait.target);
+                next.push(wait.target);
+            }
+        }
+    }
+    None
 }
 
 fn is_open(state: &State, wait: &Wait) -> bool {
@@ -168,7 +205,11 @@ fn collected(row: &Row, turn: Seq, about: (Number, Seq)) -> Vec<Seq> {
     row.open
         .iter()
         .filter(|open| open.turn == Some(turn) && open.trigger == Trigger::Wait)
-        .filter(|open| open.mail.iter().any(|offered| offered.mail.about == Some(about)))
+        .filter(|open| {
+            open.mail.iter().any(|offered| {
+                offered.mail.tells.is_some_and(|tells| (tells.actor, tells.run) == about)
+            })
+        })
         .flat_map(messages)
         .collect()
 }

@@ -1,11 +1,10 @@
 //! Episodes of silence: told once each, and remembered over a restart (L1).
 
-use reveille_core::message::Content;
 use reveille_core::{Notice, OpError};
 
-use super::send::Prepared;
+use super::prepare::Prepared;
 use super::{Draft, Step, Token, fresh};
-use crate::record::{Rearmed, Stalled};
+use crate::record::{Rearmed, Stalled, Tells};
 use crate::state::State;
 
 /// Tells that a turn is silent. Answers whether this was news.
@@ -32,9 +31,12 @@ impl Step for TellStall {
         if let Some(parent) = row.parent {
             let notice =
                 Notice::of_stall(row.address.clone(), run.id, self.quiet_s, &self.evidence);
-            let about = (actor, run.id.seq());
-            let content = Content::Notice(notice);
-            draft.push(Prepared::notice(row.address.clone(), &content, about)?.to(vec![parent]));
+            let tells = Tells { actor, run: run.id.seq(), outcome: None };
+            let from = (actor, row.address.clone());
+            let hops = run.hops.saturating_sub(1);
+            let mut sent = Prepared::notice(from, notice, hops, Some(tells))?;
+            sent.to = vec![parent];
+            draft.push(sent);
         }
         Ok(true)
     }
