@@ -139,8 +139,6 @@ pub struct FailTurn {
     pub back_off: std::time::Duration,
     /// What cut the turn off, if it was lost.
     pub cause: Cause,
-    /// The injections that the agent has all the same: it was asked.
-    pub contained: Vec<InjectionId>,
 }
 
 impl Step for FailTurn {
@@ -156,7 +154,6 @@ impl Step for FailTurn {
             error: self.error,
             again_at: draft.at().after(self.back_off),
             cause: self.cause,
-            contained: self.contained,
         };
         fail(state, draft, row, failed)
     }
@@ -171,7 +168,6 @@ pub(super) struct Failed {
     pub(super) error: String,
     pub(super) again_at: Timestamp,
     pub(super) cause: Cause,
-    pub(super) contained: Vec<InjectionId>,
 }
 
 /// Drafts what becomes of a failed turn (section 4). What a wait collected is pending again,
