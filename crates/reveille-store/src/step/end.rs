@@ -1,6 +1,6 @@
 //! How a turn ends: with an answer, without one, or by mail that interrupts it (section 4; P4, P6).
 
-use reveille_core::failure::{TurnFailure, Verdict, judge};
+use reveille_core::failure::{Charges, TurnFailure, Verdict, judge};
 use reveille_core::{
     Caller, Cause, DeadReason, FailureClass, InjectionId, Kind, Notice, OpError, Outcome, Seq,
     Status, Text, Timestamp, Trigger,
@@ -11,7 +11,7 @@ use super::question::cancel_questions;
 use super::run::{EndedRun, Ending, end_run};
 use super::{Draft, Step, Token, fresh};
 use crate::record::{
-    Batch, Dead, Number, Released, Sender, Settlement, Split, Taken, TurnEnded, TurnFailed,
+    Batch, Dead, Number, Released, Sender, Settled, Settlement, Split, Taken, TurnEnded, TurnFailed,
 };
 use crate::state::row::{Mail, Open, Row};
 use crate::state::{State, Wait};
@@ -182,33 +182,29 @@ pub(super) fn fail(
         return Err(OpError::StaleToken);
     };
     cancel_questions(state, draft, failed.actor, row);
-    let contained = |open: &&Open| failed.contained.contains(&open.id);
     let is_held = |open: &&Open| open.turn == Some(failed.turn) && open.trigger != Trigger::Wait;
-    let (has, held): (Vec<&Open>, Vec<&Open>) =
-        row.open.iter().filter(is_held).partition(contained);
-    let verdicts: Vec<(&Open, Verdict)> = held
+    let verdict = |charges, messages| judge(run.kind, failed.failure, charges, messages);
+    let verdicts: Vec<(&Open, Verdict)> = row
+        .open
         .iter()
-        .map(|open| (*open, judge(run.kind, failed.failure, open.charges, open.mail.len())))
+        .filter(is_held)
+        .map(|open| (open, verdict(open.charges, open.mail.len())))
         .collect();
-    let ending = |outcome| Ending::new(outcome).contained(failed.contained.clone());
-    // A task run goes by what it began with, whatever the agent has of it.
-    let opening = row.open.iter().find(is_held);
-    match opening.map(|open| judge(run.kind, failed.failure, open.charges, open.mail.len())) {
-        Some(Verdict::End) => {
+    // A turn that has accepted all it was given is judged as if it held a message of its own.
+    let opening = verdicts.first().map_or_else(|| verdict(Charges::default(), 1), |first| first.1);
+    match opening {
+        Verdict::End => {
             let outcome = Outcome::Failed { class: failed.class, error: failed.error.clone() };
-            let ending = ending(outcome).failing(failed.turn);
+            let ending = Ending::new(outcome).failing(failed.turn);
             return end_run(state, draft, failed.actor, row, ending).map(TurnEnd::Ended);
         }
-        Some(Verdict::Interrupt) => {
-            let ending = ending(Outcome::Interrupted { cause: failed.cause });
+        Verdict::Interrupt => {
+            let ending = Ending::new(Outcome::Interrupted { cause: failed.cause });
             return end_run(state, draft, failed.actor, row, ending).map(TurnEnd::Ended);
         }
         _ => {}
     }
     release_collected(draft, failed.actor, row, failed.turn);
-    for open in has {
-        draft.push(taken(failed.actor, open, Settlement::Contained));
-    }
     write_failure(draft, &failed, &verdicts);
     let mut goes_on = row.open.iter().any(|open| open.turn != Some(failed.turn));
     for (open, verdict) in &verdicts {
@@ -218,19 +214,11 @@ pub(super) fn fail(
         draft.push(continuation(failed.actor, run.hops, &row.accepted)?);
         goes_on = true;
     }
-    let continued =
-        row.wake_worthy(draft.at()).is_some() || state.counters.open_children(failed.actor) > 0;
-    if goes_on || (verdicts.is_empty() && continued) {
+    if goes_on {
         return Ok(TurnEnd::Continues);
     }
-    let outcome = if verdicts.is_empty() {
-        // The agent has all of it, and its answer is lost.
-        let summary = Some("the agent has what it was given; its answer was lost".to_owned());
-        Outcome::Completed { status: Status::Unreported, summary, result: String::new() }
-    } else {
-        Outcome::Failed { class: failed.class, error: failed.error.clone() }
-    };
-    let ending = ending(outcome).after_turn(failed.turn);
+    let outcome = Outcome::Failed { class: failed.class, error: failed.error.clone() };
+    let ending = Ending::new(outcome).after_turn(failed.turn);
     end_run(state, draft, failed.actor, row, ending).map(TurnEnd::Ended)
 }
 
@@ -371,9 +359,28 @@ pub(super) fn messages(open: &Open) -> impl Iterator<Item = Seq> + '_ {
     open.mail.iter().map(|offered| offered.mail.seq())
 }
 
-/// What an injection that is open may be known by, for those who ask whether the agent has it.
-#[must_use]
-pub fn open_of(row: &Row, turn: Seq) -> Vec<InjectionId> {
-    let held = |open: &&Open| open.turn == Some(turn) && open.trigger != Trigger::Wait;
-    row.open.iter().filter(held).map(|open| open.id).collect()
+/// Settles mail of a turn that was cut, because its agent has it: it was asked afterwards. Mail that
+/// was given to another turn meanwhile stays with that.
+#[derive(Debug)]
+pub struct Contained {
+    /// Whose mail.
+    pub actor: Number,
+    /// The messages of the injections that the agent has.
+    pub messages: Vec<Seq>,
+}
+
+impl Step for Contained {
+    type Answer = ();
+
+    fn decide(self, state: &State, draft: &mut Draft) -> Result<(), OpError> {
+        let Self { actor, messages } = self;
+        let pending = |seq: &Seq| {
+            state.row(actor).is_some_and(|row| row.pending.iter().any(|mail| mail.seq() == *seq))
+        };
+        let messages: Vec<Seq> = messages.into_iter().filter(pending).collect();
+        if !messages.is_empty() {
+            draft.push(Settled { actor, messages, how: Settlement::Contained });
+        }
+        Ok(())
+    }
 }

@@ -70,7 +70,6 @@ impl Step for Recover {
                 error: "the process of the runtime died".into(),
                 again_at: draft.at(),
                 cause: Cause::Crash,
-                contained: Vec::new(),
             };
             match fail(state, draft, row, failed)? {
                 TurnEnd::Continues => found.again.push(row.address.clone()),

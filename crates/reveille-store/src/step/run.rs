@@ -10,7 +10,7 @@ use super::prepare::Prepared;
 use super::question::cancel_questions;
 use super::{Draft, Step, known};
 use crate::record::{
-    Claimed, Number, Released, RunEnded, Sender, Settled, Settlement, Stopped, Taken, Tells,
+    Claimed, Number, Released, RunEnded, Sender, Settled, Settlement, Stopped, Tells,
 };
 use crate::state::State;
 use crate::state::row::{Ended, Open, Row};
@@ -27,8 +27,6 @@ pub(super) struct Ending {
     failed_turn: Option<Seq>,
     raises_floor: bool,
     silence: Silence,
-    /// What the agent has of the mail that the run held.
-    contained: Vec<InjectionId>,
 }
 
 /// Whether the parent is told.
@@ -50,13 +48,7 @@ impl Ending {
             failed_turn: None,
             raises_floor: false,
             silence: Silence::Told,
-            contained: Vec::new(),
         }
-    }
-
-    pub(super) fn contained(mut self, contained: Vec<InjectionId>) -> Self {
-        self.contained = contained;
-        self
     }
 
     pub(super) fn after_turn(mut self, turn: Seq) -> Self {
@@ -154,8 +146,8 @@ fn addressees(
 /// Senders of requests that this very end settles.
 fn requesters(row: &Row, ending: &Ending) -> impl Iterator<Item = Number> + use<> {
     let settles = |open: &&Open| {
-        open.turn.is_some() && (open.turn == ending.ended_turn || open.turn == ending.failed_turn)
-            || ending.contained.contains(&open.id)
+        let ends = open.turn == ending.ended_turn || open.turn == ending.failed_turn;
+        open.turn.is_some() && ends
     };
     let mail = row.open.iter().filter(settles).flat_map(|open| &open.mail);
     let sender = |offered: &crate::state::row::OfferedMail| match offered.mail.sender {
@@ -179,11 +171,6 @@ fn close_mail(draft: &mut Draft, actor: Number, row: &Row, ending: &Ending, firs
     let (mut failed, mut released) = (Vec::new(), Vec::new());
     let done = |open: &Open| open.turn.is_some() && open.turn == ending.ended_turn;
     for open in row.open.iter().filter(|open| !done(open)) {
-        if ending.contained.contains(&open.id) {
-            let (injection, how) = (open.id.seq(), Settlement::Contained);
-            draft.push(Taken { actor, injection, messages: messages(open).collect(), how });
-            continue;
-        }
         let failing = open.turn.is_some() && open.turn == ending.failed_turn;
         let fails = failing && open.trigger != Trigger::Wait && first.is_none();
         for seq in messages(open) {
@@ -268,8 +255,6 @@ pub struct EndRun {
     pub silent: bool,
     /// Who stops the actor by that, if anybody does: nothing starts it but a resume (W9).
     pub stops: Option<Caller>,
-    /// What the agent has of the mail that the run held: it was asked.
-    pub contained: Vec<InjectionId>,
 }
 
 /// What the end of a run found.
@@ -290,10 +275,10 @@ impl Step for EndRun {
         let (actor, row) = known(state, &self.actor)?;
         let wanted = |id: RunId| self.run.is_none_or(|run| run == id);
         if row.run.as_ref().is_some_and(|run| wanted(run.id)) {
-            let Self { outcome, raises_floor, silent, stops, contained, .. } = self;
+            let Self { outcome, raises_floor, silent, stops, .. } = self;
             let silence = if silent { Silence::Asked } else { Silence::Told };
             let ending = Ending { raises_floor, silence, ..Ending::new(outcome) };
-            let ended = end_run(state, draft, actor, row, ending.contained(contained))?;
+            let ended = end_run(state, draft, actor, row, ending)?;
             stop(draft, actor, row, stops);
             return Ok(RunEnd::Ended(ended));
         }
