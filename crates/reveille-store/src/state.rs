@@ -148,6 +148,12 @@ impl State {
         self.fates.marks(message, actor)
     }
 
+    /// How a question was answered, if the log still tells.
+    #[must_use]
+    pub fn answer_to(&self, question: Seq) -> Option<Answer> {
+        self.fates.answer(question).cloned()
+    }
+
     /// What a call under this key answered, if it was this very call.
     pub(crate) fn called(&self, key: CallKey) -> Option<Result<MessageId, MessageId>> {
         let (call, first) = *self.calls.get(&key.key)?;

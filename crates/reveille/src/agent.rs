@@ -8,9 +8,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use reveille_core::Style;
 use reveille_core::failure::TurnFailure;
 use reveille_core::{Address, AgentName, FailureClass, Injection, InjectionId, OpError, Status};
-use reveille_store::step::turn::{Next, Report};
+use reveille_store::step::end::{Next, Report};
 
 use crate::turn::Turn;
 
@@ -69,7 +70,13 @@ impl TurnReport {
     #[must_use]
     pub fn new(result: impl Into<String>) -> Self {
         let result = result.into();
-        let report = Report { status: Status::Unreported, summary: None, result, next: Next::Auto };
+        let report = Report {
+            status: Status::Unreported,
+            summary: None,
+            result,
+            changed: false,
+            next: Next::Auto,
+        };
         Self { report }
     }
 
@@ -90,6 +97,13 @@ impl TurnReport {
     #[must_use]
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.report.summary = Some(summary.into());
+        self
+    }
+
+    /// Says that the turn changed something: what goes on without changes is ended some time (W9).
+    #[must_use]
+    pub const fn changed(mut self) -> Self {
+        self.report.changed = true;
         self
     }
 
@@ -208,6 +222,18 @@ type Open = dyn Fn(NewAgent) -> BoxFuture<'static, Result<BoxAgent, BoxError>> +
 pub struct AgentSpec {
     open: Arc<Open>,
     pub(crate) stall_after: Option<Duration>,
+    pub(crate) busy: Busy,
+    pub(crate) style: Style,
+}
+
+/// What becomes of mail that leaves it to the receiver, while a turn of that runs (W3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Busy {
+    /// It waits until the turn ends.
+    #[default]
+    Queue,
+    /// It is let in at the turn's next safe point.
+    Steer,
 }
 
 impl fmt::Debug for AgentSpec {
@@ -231,13 +257,27 @@ impl AgentSpec {
                 agent.await.map(|agent| Box::new(agent) as BoxAgent).map_err(Into::into)
             })
         });
-        Self { open, stall_after: None }
+        Self { open, stall_after: None, busy: Busy::Queue, style: Style::Xml }
     }
 
     /// No progress for this long is a stall; at least a millisecond.
     #[must_use]
     pub const fn stall_after(mut self, span: Duration) -> Self {
         self.stall_after = Some(span);
+        self
+    }
+
+    /// What becomes of mail that comes while a turn runs, unless the message says otherwise.
+    #[must_use]
+    pub const fn busy(mut self, busy: Busy) -> Self {
+        self.busy = busy;
+        self
+    }
+
+    /// How the text of its injections is written.
+    #[must_use]
+    pub const fn style(mut self, style: Style) -> Self {
+        self.style = style;
         self
     }
 

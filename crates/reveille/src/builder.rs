@@ -112,6 +112,7 @@ impl Builder {
         let _ = (hub.root.set(root), hub.watchdog.set(watchdog));
         let runtime = Runtime::new(hub, supervisors, recovered);
         runtime.wake_all().await?;
+        tokio::spawn(crate::runtime::look::keep_auditing(runtime.hub()));
         Ok(runtime)
     }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use reveille_core::compose::InjectionLimits;
 use reveille_core::limits::{
-    ABORT_GRACE, BACKOFF_MAX, BACKOFF_MIN, SHUTDOWN_GRACE, SLOTS, STALL_AFTER,
+    ABORT_GRACE, AUDIT_EVERY, BACKOFF_MAX, BACKOFF_MIN, CANCEL_GRACE, DEAD_AGE, QUESTION_LIMIT,
+    SHUTDOWN_GRACE, SLOTS, STALL_AFTER, START_LIMIT, STARTING_PER_CORE,
 };
 use reveille_core::window::WindowSettings;
 use reveille_store::step::Limits;
@@ -32,6 +33,18 @@ pub struct Config {
     pub limits: Limits,
     /// No progress for this long is a stall, unless the agent's own setting says otherwise.
     pub stall_after: Duration,
+    /// How long an agent has to answer a question before it counts as denied.
+    pub question_limit: Duration,
+    /// Turns that may be starting at the same time; 0 means as many as there are (W11).
+    pub starting: usize,
+    /// How long an agent may take to say whether it has an injection.
+    pub ask_limit: Duration,
+    /// How long a turn may be starting (W11).
+    pub start_limit: Duration,
+    /// How often overdue mail is looked for (P5).
+    pub audit_every: Duration,
+    /// How long dead mail is kept (section 13).
+    pub dead_age: Duration,
     /// How long running turns have when the runtime shuts down.
     pub shutdown_grace: Duration,
     /// How long a turn that was cut may take to return before it counts as abandoned.
@@ -51,6 +64,12 @@ impl Default for Config {
             slots: SLOTS,
             limits: Limits::default(),
             stall_after: STALL_AFTER,
+            question_limit: QUESTION_LIMIT,
+            starting: STARTING_PER_CORE * cores(),
+            ask_limit: CANCEL_GRACE,
+            start_limit: START_LIMIT,
+            audit_every: AUDIT_EVERY,
+            dead_age: DEAD_AGE,
             shutdown_grace: SHUTDOWN_GRACE,
             abort_grace: ABORT_GRACE,
             backoff: (BACKOFF_MIN, BACKOFF_MAX),
@@ -58,6 +77,10 @@ impl Default for Config {
             clock: None,
         }
     }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Settings that contradict each other, or one that is outside its range.
@@ -88,6 +111,12 @@ impl Config {
             ("one millisecond", Duration::from_millis(1)),
             ("stall_after", self.stall_after),
         )?;
+        let second = ("a second", Duration::from_secs(1));
+        not_above(second, ("audit_every", self.audit_every))?;
+        not_above(("audit_every", self.audit_every), hour)?;
+        not_above(second, ("start_limit", self.start_limit))?;
+        not_above(second, ("question_limit", self.question_limit))?;
+        not_above(("window.min_gap", self.window.min_gap), hour)?;
         let (bytes, least) = (self.limits.injection.bytes, InjectionLimits::default().bytes);
         if bytes < least {
             let what = format!("limits.injection.bytes is {bytes}, allowed is at least {least}");

@@ -5,7 +5,7 @@
 //! looks again too (decision 2). A hint that is lost only delays: everybody who looks asks the
 //! store (P5).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -13,8 +13,8 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use parking_lot::{Mutex, RwLock};
 use ractor::ActorRef;
-use reveille_core::{AgentName, OpError};
-use reveille_store::record::{Number, Record};
+use reveille_core::{AgentName, OpError, Seq, Timestamp};
+use reveille_store::record::{Dead, Number, Record, Settled, Taken};
 use reveille_store::step::Token;
 use reveille_store::{Committed, Store};
 use tokio::sync::{oneshot, watch};
@@ -25,7 +25,7 @@ use crate::config::Config;
 use crate::pulse::Pulse;
 use crate::resident;
 use crate::root;
-use crate::slots::SlotTable;
+use crate::slots::{Place, Slot, SlotTable, Slots};
 use crate::watchdog;
 
 /// What is done by a runtime at the moment.
@@ -68,16 +68,38 @@ pub(crate) struct Hub {
     residents: RwLock<HashMap<Number, Resident>>,
     /// The turns that are under way, for the watchdog.
     pub(crate) turns: Mutex<HashMap<Number, Arc<Pulse>>>,
-    /// Who waits for the end of an actor's run.
-    waiters: Mutex<HashMap<Number, Vec<oneshot::Sender<()>>>>,
+    /// Who waits for something that a commit tells.
+    waiters: Mutex<HashMap<Waited, Vec<oneshot::Sender<()>>>>,
+    /// Actors whose agents could not be made: how often, and when it is tried again (W12).
+    unmade: Mutex<HashMap<Number, (u32, Timestamp)>>,
+    /// Actors that a start found with something to do: they begin behind those that are live (W11).
+    backlog: Mutex<HashSet<Number>>,
+    /// How many turns may be starting.
+    pub(crate) starts: Slots,
+    /// Turns that were open when the process died, if one of them is suspected of it: one by one.
+    suspects: OnceLock<Slots>,
     /// Counts commits, for those who wait for a state and not for one actor.
     commits: watch::Sender<u64>,
     phase: watch::Sender<Phase>,
     pub(crate) root: OnceLock<ActorRef<root::Message>>,
     pub(crate) watchdog: OnceLock<ActorRef<watchdog::Message>>,
     stale_wakes: AtomicU64,
+    /// Actors whose turn is under way, or waits for a slot.
+    executing: Mutex<HashSet<Number>>,
+    overdue: AtomicU64,
     claims: AtomicUsize,
     next_wait: AtomicU64,
+}
+
+/// What somebody may wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Waited {
+    /// The end of a run of this actor.
+    End(Number),
+    /// That it is settled what becomes of this message.
+    Fate(Seq),
+    /// The answer to this question.
+    Answer(Seq),
 }
 
 /// Somebody who is about to claim.
@@ -107,6 +129,10 @@ impl Hub {
     ) -> Self {
         Self {
             slots: SlotTable::new(config.slots),
+            unmade: Mutex::default(),
+            backlog: Mutex::default(),
+            starts: Slots::new(config.starting),
+            suspects: OnceLock::new(),
             store,
             config,
             clock,
@@ -119,6 +145,8 @@ impl Hub {
             root: OnceLock::new(),
             watchdog: OnceLock::new(),
             stale_wakes: AtomicU64::new(0),
+            executing: Mutex::default(),
+            overdue: AtomicU64::new(0),
             claims: AtomicUsize::new(0),
             next_wait: AtomicU64::new(0),
         }
@@ -127,22 +155,56 @@ impl Hub {
     /// Tells of a commit: called by the store, in the order of commits.
     pub(crate) fn committed(&self, commit: &Committed<'_>) {
         for (_, record) in commit.records {
-            match record {
-                Record::Sent(sent) => sent.to.iter().for_each(|&to| self.touch(to)),
-                Record::Queued(queued) => self.touch(queued.actor),
-                Record::Released(released) => self.touch(released.actor),
-                Record::RunEnded(ended) => {
-                    self.touch(ended.actor);
-                    let waiters = self.waiters.lock().remove(&ended.actor);
-                    for waiter in waiters.into_iter().flatten() {
-                        // Whoever stopped waiting is not there any more.
-                        let _ = waiter.send(());
-                    }
-                }
-                _ => {}
-            }
+            self.touch_those_concerned(record);
+            self.tell_waiters(record);
         }
         self.commits.send_modify(|commits| *commits += 1);
+    }
+
+    fn touch_those_concerned(&self, record: &Record) {
+        match record {
+            Record::Sent(sent) => sent.to.iter().for_each(|&to| self.touch(to)),
+            Record::Queued(queued) => self.touch(queued.actor),
+            Record::Released(released) => self.touch(released.actor),
+            Record::RunEnded(ended) => self.touch(ended.actor),
+            Record::Resumed(resumed) => self.touch(resumed.actor),
+            Record::Unheld(unheld) => self.touch(unheld.actor),
+            Record::Asked(asked) => self.touch(asked.actor),
+            Record::Answered(answered) => self.touch(answered.actor),
+            Record::Scheduled(scheduled) => self.touch(scheduled.actor),
+            _ => {}
+        }
+    }
+
+    fn tell_waiters(&self, record: &Record) {
+        let mut waiters = self.waiters.lock();
+        if waiters.is_empty() {
+            return;
+        }
+        let mut told = Vec::new();
+        let mut tell = |waited| told.extend(waiters.remove(&waited).into_iter().flatten());
+        match record {
+            // A question may have to be answered by somebody who waits for the one who asks.
+            Record::Asked(asked) => tell(Waited::End(asked.actor)),
+            Record::RunEnded(ended) => tell(Waited::End(ended.actor)),
+            Record::Answered(answered) => tell(Waited::Answer(answered.question)),
+            Record::TurnEnded(ended) => {
+                let messages = ended.settled.iter().flat_map(|batch| &batch.messages);
+                messages.for_each(|&message| tell(Waited::Fate(message)));
+            }
+            Record::Taken(Taken { messages, .. })
+            | Record::Settled(Settled { messages, .. })
+            | Record::Dead(Dead { messages, .. }) => {
+                messages.iter().for_each(|&message| tell(Waited::Fate(message)));
+            }
+            Record::Marked(marked) if marked.settles => tell(Waited::Fate(marked.message)),
+            _ => {}
+        }
+        drop(waiters);
+        for waiter in told {
+            // Whoever stopped waiting is not there any more.
+            let _ = waiter.send(());
+        }
     }
 
     /// Hints at an actor; one that is not resident becomes so.
@@ -154,6 +216,43 @@ impl Hub {
             (None, Some(root)) => drop(root.cast(root::Message::Wake(actor))),
             (None, None) => {}
         }
+    }
+
+    /// Notes that an actor's agent could not be made; it is tried again after a while (W12).
+    pub(crate) fn could_not_be_made(&self, actor: Number) {
+        let mut unmade = self.unmade.lock();
+        let attempt = unmade.get(&actor).map_or(0, |(attempt, _)| *attempt).saturating_add(1);
+        unmade.insert(actor, (attempt, self.clock.now().after(self.back_off(attempt))));
+    }
+
+    /// Notes that an actor's agent is there.
+    pub(crate) fn was_made(&self, actor: Number) {
+        self.unmade.lock().remove(&actor);
+    }
+
+    /// Until when an actor is held because its agent could not be made.
+    pub(crate) fn unmade_until(&self, actor: Number) -> Option<Timestamp> {
+        self.unmade.lock().get(&actor).map(|(_, until)| *until)
+    }
+
+    /// Notes what a start found: these begin behind what is live.
+    pub(crate) fn set_backlog(&self, backlog: HashSet<Number>, one_by_one: bool) {
+        *self.backlog.lock() = backlog;
+        if one_by_one {
+            // Set once: a runtime starts once.
+            let _ = self.suspects.set(Slots::new(1));
+        }
+    }
+
+    /// Waits until this actor's turn may be starting (W11).
+    pub(crate) async fn may_start(&self, actor: Number) -> Slot {
+        let place = if self.backlog.lock().remove(&actor) { Place::Tail } else { Place::Head };
+        self.starts.acquire(place).await
+    }
+
+    /// Waits until a turn that was open when the process died may run; held until it is over.
+    pub(crate) async fn may_run_again(&self) -> Option<Slot> {
+        Some(self.suspects.get()?.acquire(Place::Tail).await)
     }
 
     pub(crate) fn resident(&self, actor: Number) -> Option<Resident> {
@@ -178,14 +277,20 @@ impl Hub {
 
     pub(crate) fn register(&self, name: AgentName, spec: AgentSpec) {
         self.agents.write().insert(name, spec);
+        self.unmade.lock().clear();
         self.residents().iter().for_each(Resident::hint);
     }
 
     /// Ends at the next end of a run of this actor.
     pub(crate) fn next_end(&self, actor: Number) -> oneshot::Receiver<()> {
+        self.next(Waited::End(actor))
+    }
+
+    /// Ends when the next commit tells of this.
+    pub(crate) fn next(&self, waited: Waited) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         let mut waiters = self.waiters.lock();
-        let waiters = waiters.entry(actor).or_default();
+        let waiters = waiters.entry(waited).or_default();
         waiters.retain(|waiter| !waiter.is_closed());
         waiters.push(sender);
         receiver
@@ -243,6 +348,28 @@ impl Hub {
     pub(crate) fn release_waiters(&self) {
         self.waiters.lock().clear();
         self.commits.send_modify(|commits| *commits += 1);
+    }
+
+    /// Notes that an actor's turn is under way or waits for a slot, or is over.
+    pub(crate) fn set_executing(&self, actor: Number, executing: bool) {
+        let mut all = self.executing.lock();
+        if executing {
+            all.insert(actor);
+        } else {
+            all.remove(&actor);
+        }
+    }
+
+    pub(crate) fn is_executing(&self, actor: Number) -> bool {
+        self.executing.lock().contains(&actor)
+    }
+
+    pub(crate) fn count_overdue(&self, more: u64) {
+        self.overdue.fetch_add(more, Ordering::Relaxed);
+    }
+
+    pub(crate) fn overdue(&self) -> u64 {
+        self.overdue.load(Ordering::Relaxed)
     }
 
     /// A claim that found nothing to wake for (W2).

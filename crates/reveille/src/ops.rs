@@ -2,19 +2,25 @@
 
 use std::sync::Arc;
 
+use reveille_core::id::Stamp;
 use reveille_core::{
-    Address, AgentName, Caller, Entry, Injection, MessageId, OpError, Outcome, RunId, Seq,
+    Address, AgentName, Caller, Entry, Injection, InjectionId, MessageId, OpError, Outcome, RunId,
+    Seq, Style,
 };
 use reveille_store::codec;
-use reveille_store::record::{Number, Record};
+use reveille_store::record::{GroupPolicy, Mark, Number, Record, Sent};
+use reveille_store::step::Token;
+use reveille_store::step::actors::{self, NewWorker, Spawned};
+use reveille_store::step::dead::BuryDamaged;
+use reveille_store::step::mark::{MarkMail, MarkedMail};
 use reveille_store::step::run::PARENT_ENDED;
-use reveille_store::step::send::{Prepared, Send};
+use reveille_store::step::send::{Accepted, Prepared, Send};
 use reveille_store::step::turn::Claim;
-use reveille_store::step::{Token, actors};
 
 use crate::hub::Hub;
+use crate::letter::Message;
 use crate::resident::CancelRequest;
-use crate::spec::{Admission, Message, Spawn, Worker};
+use crate::spec::{Admission, Spawn, Worker};
 
 /// Sends a message in the name of `caller`. A turn may do so while the runtime closes.
 pub(crate) async fn send(
@@ -22,12 +28,40 @@ pub(crate) async fn send(
     caller: Caller,
     message: Message,
     token: Option<Token>,
-) -> Result<MessageId, OpError> {
+) -> Result<Accepted, OpError> {
     hub.open_to(token)?;
-    let Message { to, text, urgent } = message;
-    let urgent = urgent.unwrap_or_else(|| caller.is_human());
-    let message = Prepared::text(caller, text, urgent)?;
+    let Message { to, post } = message;
+    let message = Prepared::new(caller, post, &to);
     hub.store.run(Send { to, message, token }).await
+}
+
+/// Marks a message in one mailbox.
+pub(crate) async fn mark(
+    hub: &Hub,
+    by: Caller,
+    actor: Address,
+    message: MessageId,
+    mark: Mark,
+    token: Option<Token>,
+) -> Result<MarkedMail, OpError> {
+    hub.open_to(token)?;
+    hub.store.run(MarkMail { actor, message, mark, by, token }).await
+}
+
+fn new_worker(caller: Caller, spawn: Spawn) -> Result<NewWorker, OpError> {
+    let Spawn { agent, first, key, task_id } = spawn;
+    let agent = AgentName::new(&agent)?;
+    Ok(NewWorker { agent, key, first: Prepared::text(caller, first), task_id })
+}
+
+/// How a worker that was spawned stands; `queue` is how its slots stood just before.
+fn worker(spawned: Spawned, queue: Option<usize>) -> Worker {
+    let admission = match (spawned.run, queue) {
+        (None, _) => Admission::Existing,
+        (Some(_), None) => Admission::Admitted,
+        (Some(_), Some(position)) => Admission::Queued { position },
+    };
+    Worker { address: spawned.address, run: spawned.run, admission }
 }
 
 /// Spawns a worker of `parent` in the name of `caller`. A turn may do so while the runtime closes.
@@ -39,18 +73,29 @@ pub(crate) async fn spawn(
     token: Option<Token>,
 ) -> Result<Worker, OpError> {
     hub.open_to(token)?;
-    let Spawn { agent, first, key, task_id } = spawn;
-    let agent = AgentName::new(&agent)?;
-    let first = Prepared::text(caller, first, false)?;
-    let queue = hub.slots.of(&agent).queue();
-    let spawned =
-        hub.store.run(actors::Spawn { parent, agent, key, first, task_id, token }).await?;
-    let admission = match (spawned.run, queue) {
-        (None, _) => Admission::Existing,
-        (Some(_), None) => Admission::Admitted,
-        (Some(_), Some(position)) => Admission::Queued { position },
-    };
-    Ok(Worker { address: spawned.address, run: spawned.run, admission })
+    let new = new_worker(caller, spawn)?;
+    let queue = hub.slots.of(&new.agent).queue();
+    let spawned = hub.store.run(actors::Spawn { parent, worker: new, token }).await?;
+    Ok(worker(spawned, queue))
+}
+
+/// Spawns workers that belong together: all of them, or none.
+pub(crate) async fn spawn_group(
+    hub: &Hub,
+    caller: Caller,
+    parent: Address,
+    policy: GroupPolicy,
+    spawns: Vec<Spawn>,
+    token: Option<Token>,
+) -> Result<Vec<Worker>, OpError> {
+    hub.open_to(token)?;
+    let new = |spawn| new_worker(caller.clone(), spawn);
+    let workers: Vec<NewWorker> = spawns.into_iter().map(new).collect::<Result<_, _>>()?;
+    let queues: Vec<Option<usize>> =
+        workers.iter().map(|new| hub.slots.of(&new.agent).queue()).collect();
+    let group = actors::SpawnGroup { parent, policy, workers, token };
+    let spawned = hub.store.run(group).await?;
+    Ok(spawned.into_iter().zip(queues).map(|(spawned, queue)| worker(spawned, queue)).collect())
 }
 
 /// The number of an actor.
@@ -62,61 +107,85 @@ pub(crate) async fn number(hub: &Hub, address: &Address) -> Result<Number, OpErr
 
 /// The outcome that a record holds.
 pub(crate) async fn outcome(hub: &Hub, seq: Seq) -> Result<Outcome, OpError> {
-    match records(hub, vec![seq]).await?.pop() {
+    match records(hub, vec![seq]).await?.pop().flatten() {
         Some((_, Record::RunEnded(ended))) => Ok(ended.outcome),
         _ => Err(OpError::UnknownId { id: format!("outcome {seq}") }),
     }
 }
 
-/// The records with these numbers: from memory if they are there, else off the disk, on a thread
-/// that may block.
-async fn records(
+/// A message as it was stored.
+///
+/// # Errors
+///
+/// `unknown_id` when there is none, or it has left the store.
+pub(crate) async fn message(hub: &Hub, id: MessageId) -> Result<Sent, OpError> {
+    match records(hub, vec![id.seq()]).await?.pop().flatten() {
+        Some((stamp, Record::Sent(sent))) if MessageId::new(id.seq(), stamp) == id => Ok(sent),
+        _ => Err(OpError::UnknownId { id: id.to_string() }),
+    }
+}
+
+/// The records with these numbers, each or `None`: from memory if they are there, else off the disk,
+/// on a thread that may block.
+pub(crate) async fn records(
     hub: &Hub,
     seqs: Vec<Seq>,
-) -> Result<Vec<(reveille_core::id::Stamp, Record)>, OpError> {
+) -> Result<Vec<Option<(Stamp, Record)>>, OpError> {
     if let Some(found) = hub.store.recent(&seqs)? {
-        return Ok(found);
+        return Ok(found.into_iter().map(Some).collect());
     }
     let store = hub.store.clone();
-    let read = tokio::task::spawn_blocking(move || {
-        let found = store.records(&seqs)?;
-        let missing =
-            |seq: &Seq| OpError::StorageFailed { reason: format!("record {seq} is gone") };
-        seqs.iter().zip(found).map(|(seq, found)| found.ok_or_else(|| missing(seq))).collect()
-    });
+    let read = tokio::task::spawn_blocking(move || store.records(&seqs));
     read.await.unwrap_or_else(|error| Err(OpError::StorageFailed { reason: error.to_string() }))
 }
 
-/// Reads the messages of a claim: after its commit, so bodies take no time of the writer.
+/// Reads the messages of a claim: after its commit, so bodies take no time of the writer. What cannot
+/// be read is buried as damaged, and the rest is handed over (P2).
 pub(crate) async fn injection(
     hub: &Hub,
     actor: &Address,
     claim: &Claim,
+    style: Style,
 ) -> Result<Injection, OpError> {
-    let records = records(hub, claim.picks.iter().map(|pick| pick.seq).collect()).await?;
-    let entries = claim.picks.iter().zip(records).map(|(pick, (stamp, record))| {
-        let damaged = |what: String| OpError::StorageFailed { reason: what };
-        let Record::Sent(sent) = record else {
-            return Err(damaged(format!("record {} is no message", pick.seq)));
+    let seqs: Vec<Seq> = claim.picks.iter().map(|pick| pick.seq).collect();
+    let names: Vec<Seq> = claim.names.clone();
+    let found = records(hub, seqs.iter().chain(&names).copied().collect()).await?;
+    let (mut entries, mut damaged, mut predecessors) = (Vec::new(), Vec::new(), Vec::new());
+    for ((seq, found), index) in seqs.iter().chain(&names).zip(found).zip(0..) {
+        let Some((stamp, record)) = found else {
+            if index < seqs.len() {
+                return Err(OpError::StorageFailed { reason: format!("record {seq} is gone") });
+            }
+            continue;
         };
-        let content = codec::decode(&sent.content)
-            .map_err(|error| damaged(format!("message {}: {error}", pick.seq)))?;
-        Ok(Entry {
-            id: MessageId::new(pick.seq, stamp),
-            from: sent.from,
-            sent: stamp.at,
-            content,
-            cut: pick.cut,
-        })
-    });
+        match (record, claim.picks.get(index)) {
+            (Record::Sent(sent), Some(pick)) => match codec::decode(&sent.content) {
+                Ok(content) => entries.push(Entry {
+                    id: MessageId::new(*seq, stamp),
+                    from: sent.from,
+                    sent: stamp.at,
+                    content,
+                    cut: pick.cut,
+                }),
+                Err(error) => damaged.push((*seq, error.to_string())),
+            },
+            (_, Some(_)) => damaged.push((*seq, "it is no message".to_owned())),
+            (_, None) => predecessors.push(InjectionId::new(*seq, stamp)),
+        }
+    }
+    if !damaged.is_empty() {
+        hub.store.run(BuryDamaged { token: claim.token, damaged }).await?;
+    }
     Ok(Injection {
         id: claim.injection,
         actor: actor.clone(),
         run: claim.run,
         trigger: claim.trigger,
         attempt: claim.attempt,
+        names: predecessors,
+        style,
         at: claim.at,
-        entries: entries.collect::<Result<_, _>>()?,
+        entries,
     })
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct Pulse {
     /// Whether the agent was heard of since its silence was told.
     heard: AtomicBool,
     cancel: watch::Sender<bool>,
+    /// Whether mail interrupts the turn: then its end is decided by that if it does not answer.
+    interrupted: AtomicBool,
     /// The slot that the turn computes in; given back while it waits.
     slot: Mutex<Held>,
     /// Held by whoever asks for a slot again, so that one turn never holds two.
@@ -63,6 +65,7 @@ impl Pulse {
             told: AtomicBool::new(false),
             heard: AtomicBool::new(false),
             cancel: watch::Sender::new(false),
+            interrupted: AtomicBool::new(false),
             slot: Mutex::default(),
             asking: AsyncMutex::new(()),
             token: Mutex::new(None),
@@ -125,6 +128,16 @@ impl Pulse {
     /// Asks the turn to end by itself.
     pub(crate) fn cancel(&self) {
         self.cancel.send_replace(true);
+    }
+
+    /// Asks the turn to end by itself, because mail interrupts it.
+    pub(crate) fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
+        self.cancel();
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {

@@ -5,6 +5,7 @@
 //! mailbox only ever carries hints, so a cancel never waits behind mail.
 
 mod cancel;
+mod cut;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,15 +15,16 @@ use std::time::Duration;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use reveille_core::failure::TurnFailure;
 use reveille_core::need::{Need, Standing, need};
-use reveille_core::{Address, AgentName, Cause, FailureClass, RunId, Timestamp};
+use reveille_core::{Address, AgentName, Cause, FailureClass, InjectionId, RunId, Seq, Timestamp};
 use reveille_store::record::Number;
 use reveille_store::step::Token;
-use reveille_store::step::turn::FailTurn;
+use reveille_store::step::chores::DoChores;
+use reveille_store::step::end::FailTurn;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::agent::BoxAgent;
-use crate::execution::{Loan, Order, execute};
+use crate::execution::{Loan, Order, conclude, execute};
 use crate::hub::{Hub, Phase, Resident};
 use crate::ops;
 use crate::pulse::Pulse;
@@ -45,10 +47,26 @@ pub(crate) enum Message {
     Cancel(CancelRequest),
     /// The grace of a cancelled turn is over.
     GraceOver(Arc<Pulse>),
+    /// The grace of a turn that mail interrupts is over.
+    InterruptOver(Arc<Pulse>),
     /// A turn that was cut did not return.
     Abandoned(Arc<Pulse>),
     /// The runtime closes: a turn that is still running is cut.
     Cut,
+}
+
+/// What a look at the store finds.
+struct Found {
+    standing: Standing,
+    /// Whether a run is under way.
+    goes_on: bool,
+    turn: Option<Token>,
+    orphans: Vec<(Address, RunId)>,
+    chores: bool,
+    /// When something falls due by itself.
+    next: Option<Timestamp>,
+    /// Whether mail wants the turn to end.
+    interrupt: bool,
 }
 
 /// Aborts a task when dropped.
@@ -70,6 +88,10 @@ struct Running {
     deadline: Option<Instant>,
     /// A cancel's grace, or the time that a cut turn has to return.
     patience: Option<Task>,
+    /// Whether mail has asked the turn to end.
+    interrupted: bool,
+    /// What a turn that was cut had been given: its agent is asked what it has of it.
+    cut: Vec<(InjectionId, Vec<Seq>)>,
 }
 
 /// Who a resident actor is.
@@ -146,9 +168,10 @@ impl Actor for ResidentActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Look => state.hinted.store(false, Ordering::Release),
-            Message::Returned { pulse, agent } => state.returned(&pulse, agent).await,
+            Message::Returned { pulse, agent } => state.returned(&myself, &pulse, agent).await,
             Message::Cancel(request) => state.cancel(&myself, request).await,
             Message::GraceOver(pulse) => state.grace_over(&myself, &pulse).await,
+            Message::InterruptOver(pulse) => state.interrupt_over(&myself, &pulse).await,
             Message::Abandoned(pulse) => state.abandoned(&pulse),
             Message::Cut => state.cut(&myself).await,
         }
@@ -161,6 +184,7 @@ impl Actor for ResidentActor {
         _: ActorRef<Message>,
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
+        state.hub.set_executing(state.number, false);
         state.hub.move_out(state.number);
         Ok(())
     }
@@ -180,93 +204,132 @@ impl State {
     /// Does what the actor needs now.
     async fn advance(&mut self, myself: &ActorRef<Message>) {
         self.timer = None;
-        if self.running.is_some() {
-            return;
-        }
-        let number = self.number;
-        let standing = self.hub.store.look(move |state| {
+        let (number, now) = (self.number, self.hub.clock.now());
+        let found = self.hub.store.look(move |state| {
             let row = state.row(number)?;
             let token = |turn| Token { incarnation: state.incarnation(), actor: number, turn };
-            let goes_on = row.run.as_ref().is_some_and(|run| run.begun);
-            Some((row.standing(), goes_on, row.turn.map(token), state.orphans(number)))
+            Some(Found {
+                standing: row.standing(now),
+                goes_on: row.run.as_ref().is_some_and(|run| run.begun),
+                turn: row.turn.map(token),
+                orphans: state.orphans(number),
+                chores: row.has_chores(now),
+                next: row.next_moment(now),
+                interrupt: row.wants_interrupt(now),
+            })
         });
-        let Ok(Some((standing, goes_on, turn, orphans))) = standing.await else {
+        let Ok(Some(found)) = found.await else {
             return;
         };
-        self.close(orphans);
-        if let Some(token) = turn {
+        if found.chores {
+            return self.do_chores(myself).await;
+        }
+        if self.running.is_some() {
+            if found.interrupt && found.turn.is_some() {
+                self.interrupt(myself);
+            }
+            return self.look_at(myself, found.next, now);
+        }
+        self.close(found.orphans);
+        if let Some(token) = found.turn {
             // Its task is over and did not say how it ended. The commit of that looks again.
             lose(&self.hub, token, Cause::Crash).await;
             self.timer = Some(after(Duration::ZERO, myself, Message::Look));
             return;
         }
         let spec = self.agent_name.as_ref().and_then(|name| self.hub.agent(name));
-        let held = spec.is_none() || self.hub.phase() != Phase::Running;
-        let standing = Standing { held, ..standing };
-        let now = self.hub.clock.now();
+        let unmade = self.hub.unmade_until(number).filter(|until| *until > now);
+        let closing = self.hub.phase() != Phase::Running;
+        let held = found.standing.held || spec.is_none() || closing || unmade.is_some();
+        let standing = Standing { held, ..found.standing };
         match (need(&standing, now, self.hub.config.window), spec) {
             (Need::Turn(start), Some(spec)) => {
                 let Some(agent) = self.agent_name.clone() else {
                     return;
                 };
-                let place = if goes_on { Place::Head } else { Place::Tail };
+                let place = if found.goes_on { Place::Head } else { Place::Tail };
                 let address = self.address.clone();
                 self.start(myself, Order { address, agent, spec, start, place });
+                self.look_at(myself, found.next, now);
             }
-            (Need::Look(at), _) => self.look_at(myself, at, now),
-            (Need::Turn(_) | Need::Nothing, _) => {}
+            (Need::Look(at), _) => {
+                self.look_at(myself, found.next.into_iter().chain([at]).min(), now)
+            }
+            (Need::Turn(_) | Need::Nothing, _) => {
+                self.look_at(myself, found.next.into_iter().chain(unmade).min(), now);
+            }
         }
     }
 
-    fn look_at(&mut self, myself: &ActorRef<Message>, at: Timestamp, now: Timestamp) {
-        self.timer = Some(after(at.since(now), myself, Message::Look));
+    /// Does what fell due by itself; what that changes is looked at afterwards.
+    async fn do_chores(&mut self, myself: &ActorRef<Message>) {
+        let (again, done) = (Message::Look, self.hub.store.run(DoChores { actor: self.number }));
+        // A store that failed does not get better by asking at once.
+        let pause = if done.await.is_ok() { Duration::ZERO } else { Duration::from_secs(1) };
+        self.timer = Some(after(pause, myself, again));
+    }
+
+    fn look_at(&mut self, myself: &ActorRef<Message>, at: Option<Timestamp>, now: Timestamp) {
+        self.timer = at.map(|at| after(at.since(now), myself, Message::Look));
     }
 
     fn start(&mut self, myself: &ActorRef<Message>, order: Order) {
         let stall_after = order.spec.stall_after.unwrap_or(self.hub.config.stall_after);
         let pulse = Arc::new(Pulse::new(Arc::clone(&self.hub.clock), stall_after));
-        let loan = Loan {
-            agent: self.agent.take(),
-            pulse: Arc::clone(&pulse),
-            hub: Arc::clone(&self.hub),
-            actor: self.number,
-            home: myself.clone(),
-        };
+        let agent = self.agent.take();
+        let loan = self.loan(myself, agent, &pulse);
+        self.hub.set_executing(self.number, true);
         let task = Task(tokio::spawn(execute(loan, order)));
-        self.running =
-            Some(Running { pulse, task, cancels: Vec::new(), deadline: None, patience: None });
+        self.running = Some(Running {
+            pulse,
+            task,
+            cancels: Vec::new(),
+            deadline: None,
+            patience: None,
+            interrupted: false,
+            cut: Vec::new(),
+        });
     }
 
     /// A turn's task is over.
-    async fn returned(&mut self, pulse: &Arc<Pulse>, agent: Option<BoxAgent>) {
-        let Some(running) = self.running.take_if(|running| Arc::ptr_eq(&running.pulse, pulse))
+    async fn returned(
+        &mut self,
+        myself: &ActorRef<Message>,
+        pulse: &Arc<Pulse>,
+        agent: Option<BoxAgent>,
+    ) {
+        let Some(mut running) = self.running.take_if(|running| Arc::ptr_eq(&running.pulse, pulse))
         else {
             return;
         };
+        let cut = std::mem::take(&mut running.cut);
+        if agent.is_some() && !cut.is_empty() {
+            // In a task of its own: an agent's code never runs in a handler (S8).
+            let loan = self.loan(myself, agent, pulse);
+            running.task = Task(tokio::spawn(conclude(loan, cut)));
+            running.patience = None;
+            self.running = Some(running);
+            return;
+        }
         self.agent = agent;
+        self.hub.set_executing(self.number, false);
         for request in running.cancels {
             request.after_return(&self.hub).await;
         }
     }
 
-    /// Cuts a turn that is still running when the runtime closes: it is a lost turn (section 12).
-    async fn cut(&mut self, myself: &ActorRef<Message>) {
-        let Some(running) = &self.running else { return };
-        let token = *running.pulse.token.lock();
-        if let Some(token) = token {
-            lose(&self.hub, token, Cause::Shutdown).await;
-        }
-        self.abort(myself);
-    }
-
-    /// Aborts the turn's task, and waits a while for it to return.
-    fn abort(&mut self, myself: &ActorRef<Message>) {
-        let grace = self.hub.config.abort_grace;
-        if let Some(running) = &mut self.running {
-            running.task.0.abort();
-            running.pulse.over();
-            let message = Message::Abandoned(Arc::clone(&running.pulse));
-            running.patience = Some(after(grace, myself, message));
+    fn loan(
+        &self,
+        myself: &ActorRef<Message>,
+        agent: Option<BoxAgent>,
+        pulse: &Arc<Pulse>,
+    ) -> Loan {
+        Loan {
+            agent,
+            pulse: Arc::clone(pulse),
+            hub: Arc::clone(&self.hub),
+            actor: self.number,
+            home: myself.clone(),
         }
     }
 }

@@ -70,6 +70,7 @@ impl Actor for Root {
             SupervisionEvent::ActorFailed(cell, error) => {
                 if let Some(number) = state.numbers.remove(&cell.get_id()) {
                     tracing::error!(number, %error, "a resident actor failed");
+                    state.hub.set_executing(number, false);
                     state.hub.move_out(number);
                     state.failed(number);
                     state.make(&myself, number).await;

@@ -1,26 +1,33 @@
 //! The runtime: what an embedding program calls and shuts down.
+//!
+//! Mail beyond sending is in [`mail`], holds, questions, teams and schedules in `people`, looking in
+//! `look`.
 
+pub(crate) mod look;
+pub(crate) mod mail;
+pub(crate) mod people;
+
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ractor::ActorRef;
-use reveille_core::{
-    Address, AgentName, Caller, MessageId, OpError, Outcome, RunId, SessionId, Text,
-};
+use reveille_core::{Address, AgentName, Caller, OpError, Outcome, RunId, SessionId, Text};
 use reveille_store::Store;
 use reveille_store::state::row::Ended;
 use reveille_store::step::actors::CreateSession;
 use reveille_store::step::recover::Recovered;
-use reveille_store::step::send::Prepared;
+use reveille_store::step::send::{Accepted, Prepared};
 
 use crate::agent::AgentSpec;
 use crate::builder::Builder;
 use crate::hub::{Hub, Phase};
+use crate::letter::Message;
 use crate::ops;
 use crate::overview::ActorView;
 use crate::resident;
 use crate::root;
-use crate::spec::{Cancel, Cancelled, Message, Session, SessionSpec, Spawn, Worker};
+use crate::spec::{Cancel, Cancelled, Session, SessionSpec, Spawn, Worker};
 use crate::watchdog;
 
 #[derive(Debug, Clone)]
@@ -45,6 +52,10 @@ impl Runtime {
         Self { hub, supervisors, recovered: Arc::new(recovered) }
     }
 
+    pub(crate) fn hub(&self) -> Arc<Hub> {
+        Arc::clone(&self.hub)
+    }
+
     /// Begins a runtime on a store.
     #[must_use]
     pub fn builder(store: Store) -> Builder {
@@ -60,17 +71,19 @@ impl Runtime {
     /// Looks at every actor that has something to do: once, at the start (decision 5).
     pub(crate) async fn wake_all(&self) -> Result<(), OpError> {
         let needy = self.hub.store.look(|state| {
-            let needs = |standing: reveille_core::need::Standing| {
-                standing.queued || standing.again_at.is_some() || standing.mail.is_some()
-            };
+            let ended = |row: &reveille_store::state::row::Row| row.ended.is_some();
             let rows = (0..).zip(state.rows());
-            let needy = rows.filter(|(number, row)| {
-                needs(row.standing()) || !state.orphans(*number).is_empty()
+            let closing = rows.filter(|(number, row)| {
+                ended(row) && row.run.is_none() && !state.orphans(*number).is_empty()
             });
-            needy.map(|(number, _)| number).collect()
+            let watched = state.watched().map(|(number, _)| number);
+            closing.map(|(number, _)| number).chain(watched).collect::<HashSet<_>>()
         });
-        let needy: Vec<_> = needy.await?;
-        needy.into_iter().for_each(|number| self.hub.touch(number));
+        let needy = needy.await?;
+        self.hub.set_backlog(needy.clone(), self.recovered.one_by_one);
+        let mut in_order: Vec<_> = needy.into_iter().collect();
+        in_order.sort_unstable();
+        in_order.into_iter().for_each(|number| self.hub.touch(number));
         Ok(())
     }
 
@@ -82,8 +95,7 @@ impl Runtime {
     pub async fn create_session(&self, spec: SessionSpec) -> Result<Session, OpError> {
         self.hub.open()?;
         let SessionSpec { name, agent, first } = spec;
-        let first = first.map(|body| Prepared::text(Caller::Host, Text::new(body), false));
-        let first = first.transpose()?;
+        let first = first.map(|body| Prepared::text(Caller::Host, Text::new(body)));
         let agent = agent.as_deref().map(AgentName::new).transpose()?;
         let title = name.clone();
         let made = self.hub.store.run(CreateSession { title, agent, first }).await?;
@@ -112,7 +124,7 @@ impl Runtime {
     ///
     /// `invalid`, `too_large`, `unknown_recipient`, `mailbox_full`, `store_full`: nothing is stored
     /// then, for no recipient.
-    pub async fn send(&self, message: Message) -> Result<MessageId, OpError> {
+    pub async fn send(&self, message: Message) -> Result<Accepted, OpError> {
         self.send_as(Caller::Host, message).await
     }
 
@@ -121,7 +133,7 @@ impl Runtime {
     /// # Errors
     ///
     /// As [`Runtime::send`]; `forbidden` when this caller may not send it.
-    pub async fn send_as(&self, caller: Caller, message: Message) -> Result<MessageId, OpError> {
+    pub async fn send_as(&self, caller: Caller, message: Message) -> Result<Accepted, OpError> {
         ops::send(&self.hub, caller, message, None).await
     }
 
@@ -181,12 +193,13 @@ impl Runtime {
         let wait = async {
             loop {
                 commits.borrow_and_update();
+                let now = self.hub.clock.now();
                 let idle = self.hub.store.look(move |state| {
                     let of_session =
                         state.rows().iter().filter(|row| row.address.session() == session);
                     of_session
                         .into_iter()
-                        .all(|row| row.run.is_none() && row.wake_worthy().is_none())
+                        .all(|row| row.run.is_none() && row.wake_worthy(now).is_none())
                 });
                 if idle.await? {
                     return Ok(());

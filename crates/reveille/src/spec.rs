@@ -1,4 +1,5 @@
-//! What callers hand in: sessions, messages, spawns and cancels, as builders.
+//! What callers hand in: sessions, spawns and cancels, as builders. Messages are in
+//! `crate::letter`.
 
 use std::time::Duration;
 
@@ -60,57 +61,6 @@ impl Session {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
-    }
-}
-
-/// A message to be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
-    pub(crate) to: Vec<Address>,
-    pub(crate) text: Text,
-    pub(crate) urgent: Option<bool>,
-}
-
-impl Message {
-    /// A plain text.
-    #[must_use]
-    pub fn text(to: Address, body: impl Into<String>) -> Self {
-        Self { to: vec![to], text: Text::new(body), urgent: None }
-    }
-
-    /// One more recipient: all of them get it, or none.
-    #[must_use]
-    pub fn and_to(mut self, to: Address) -> Self {
-        self.to.push(to);
-        self
-    }
-
-    /// A subject of at most 200 characters.
-    #[must_use]
-    pub fn subject(mut self, subject: impl Into<String>) -> Self {
-        self.text.subject = Some(subject.into());
-        self
-    }
-
-    /// A summary of at most 200 characters.
-    #[must_use]
-    pub fn summary(mut self, summary: impl Into<String>) -> Self {
-        self.text.summary = Some(summary.into());
-        self
-    }
-
-    /// The task that it belongs to.
-    #[must_use]
-    pub fn task_id(mut self, id: impl Into<String>) -> Self {
-        self.text.task_id = Some(id.into());
-        self
-    }
-
-    /// Whether it closes the open window at once. People's mail does, unless it says otherwise.
-    #[must_use]
-    pub const fn urgent(mut self, urgent: bool) -> Self {
-        self.urgent = Some(urgent);
-        self
     }
 }
 
@@ -200,19 +150,27 @@ pub struct Cancel {
     pub(crate) reason: String,
     pub(crate) grace: Duration,
     pub(crate) silent: bool,
+    pub(crate) stops: bool,
 }
 
 impl Cancel {
     /// For this reason, with a grace of 5 s.
     #[must_use]
     pub fn reason(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), grace: CANCEL_GRACE, silent: false }
+        Self { reason: reason.into(), grace: CANCEL_GRACE, silent: false, stops: false }
     }
 
     /// How long the turn may take to end by itself.
     #[must_use]
     pub const fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
+        self
+    }
+
+    /// The actor stays stopped: its mail waits until somebody resumes it (W9).
+    #[must_use]
+    pub(crate) const fn stops(mut self) -> Self {
+        self.stops = true;
         self
     }
 

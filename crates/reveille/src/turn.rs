@@ -1,17 +1,24 @@
 //! A turn, as its agent sees it: what may be done in its name while it runs (P9, S3, L2).
+//!
+//! Letting mail in, asking, marking mail and the like are in [`acts`].
+
+mod acts;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use reveille_core::{Address, Caller, InjectionId, MessageId, OpError, Outcome, RunId};
+use reveille_core::{Address, Caller, InjectionId, OpError, Outcome, RunId, Style};
 use reveille_store::step::Token;
+use reveille_store::step::send::Accepted;
 use reveille_store::step::wait::{StopWaiting, WaitAnswer, WaitFor};
 
+use crate::agent::Busy;
 use crate::hub::Hub;
+use crate::letter::Message;
 use crate::ops;
 use crate::pulse::Pulse;
 use crate::slots::Slots;
-use crate::spec::{Message, Spawn, Worker};
+use crate::spec::{Spawn, Worker};
 
 /// A turn under way.
 ///
@@ -27,6 +34,8 @@ pub struct Turn {
     pub(crate) run: RunId,
     pub(crate) injection: InjectionId,
     pub(crate) attempt: u32,
+    pub(crate) busy: Busy,
+    pub(crate) style: Style,
 }
 
 impl Turn {
@@ -82,7 +91,7 @@ impl Turn {
     /// # Errors
     ///
     /// What [`crate::Runtime::send`] refuses, and `stale_token`.
-    pub async fn send(&self, message: Message) -> Result<MessageId, OpError> {
+    pub async fn send(&self, message: Message) -> Result<Accepted, OpError> {
         let caller = Caller::Actor(self.address.clone());
         ops::send(&self.hub, caller, message, Some(self.token)).await
     }
@@ -102,7 +111,8 @@ impl Turn {
     ///
     /// # Errors
     ///
-    /// `timed_out`, `unknown_actor`, `would_deadlock`, `stale_token`.
+    /// `timed_out`, `unknown_actor`, `would_deadlock`, `stale_token`; `asking` when whoever is waited
+    /// for, or somebody in the way, waits for an answer of this actor.
     pub async fn wait(&self, target: &Address, limit: Duration) -> Result<Outcome, OpError> {
         let mut guard = WaitGuard::new(self);
         let waited = tokio::time::timeout(limit, self.outcome(guard.id, target)).await;
@@ -125,6 +135,9 @@ impl Turn {
             match self.hub.store.wait_for(wait).await? {
                 WaitAnswer::Ended { ended, .. } => {
                     return ops::outcome(&self.hub, ended.outcome).await;
+                }
+                WaitAnswer::Asking { address, question } => {
+                    return Err(OpError::Asking { address, question });
                 }
                 WaitAnswer::Open(open) => run = Some(open),
                 WaitAnswer::NoRun => {}

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use reveille_core::{Seq, Timestamp};
 
-use crate::record::{Mark, Number, Record, Settlement};
+use crate::record::{Answer, Mark, Number, Record, Settlement};
 
 /// How a message ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub struct Marks {
 pub(crate) struct Fates {
     ends: HashMap<(Seq, Number), Fate>,
     marks: HashMap<(Seq, Number), (Seq, Marks)>,
+    /// The answers to questions, and the records that gave them.
+    answers: HashMap<Seq, (Seq, Answer)>,
 }
 
 impl Fates {
@@ -59,6 +61,10 @@ impl Fates {
 
     pub(crate) fn marks(&self, message: Seq, actor: Number) -> Marks {
         self.marks.get(&(message, actor)).map_or_else(Marks::default, |(_, marks)| *marks)
+    }
+
+    pub(crate) fn answer(&self, question: Seq) -> Option<&Answer> {
+        self.answers.get(&question).map(|(_, answer)| answer)
     }
 
     /// Notes what a record says about messages.
@@ -96,6 +102,9 @@ impl Fates {
                     Mark::Archived => marks.archived = marks.archived.or(Some(at)),
                 }
             }
+            Record::Answered(answered) => {
+                self.answers.insert(answered.question, (by, answered.answer.clone()));
+            }
             _ => {}
         }
     }
@@ -104,5 +113,6 @@ impl Fates {
     pub(super) fn forget(&mut self, edge: Seq) {
         self.ends.retain(|_, fate| fate.by >= edge);
         self.marks.retain(|_, (latest, _)| *latest >= edge);
+        self.answers.retain(|_, (by, _)| *by >= edge);
     }
 }

@@ -54,8 +54,9 @@ impl CancelRequest {
             actor: self.address.clone(),
             run: self.run,
             outcome: Outcome::Cancelled { by: self.by.clone(), reason },
-            raises_floor: true,
+            raises_floor: !self.cancel.stops,
             silent: self.cancel.silent,
+            stops: self.cancel.stops.then(|| self.by.clone()),
         }
     }
 
@@ -141,6 +142,7 @@ impl State {
             return;
         }
         let mut cancels = std::mem::take(&mut running.cancels);
+        self.note_held().await;
         for request in &mut cancels {
             // Answered when the task returns, or does not. Where the commit failed, the next try is
             // made then.
@@ -161,6 +163,8 @@ impl State {
         };
         if Arc::ptr_eq(&running.pulse, pulse) {
             tracing::warn!(actor = %self.address, "a turn does not yield; it is abandoned");
+            // Of what it was given nothing is known.
+            running.cut.clear();
             for mut request in running.cancels.drain(..) {
                 let answer = match request.done.take() {
                     Some(Cancelled::Killed) => Ok(Cancelled::Abandoned),
