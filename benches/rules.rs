@@ -31,6 +31,8 @@ fn injection(messages: u64) -> Injection {
         run: RunId::new(Seq(2), STAMP),
         trigger: Trigger::Window,
         attempt: 1,
+        names: Vec::new(),
+        style: reveille_core::Style::Xml,
         at: STAMP.at,
         entries: (3..3 + messages).map(entry).collect(),
     }

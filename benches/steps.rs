@@ -4,6 +4,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::hint::black_box;
+use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use futures_executor::block_on;
@@ -11,8 +12,9 @@ use reveille_core::window::WindowSettings;
 use reveille_core::{Address, Caller, Status, Text};
 use reveille_store::Store;
 use reveille_store::step::actors::CreateSession;
-use reveille_store::step::send::{Prepared, Send};
-use reveille_store::step::turn::{ClaimMail, EndTurn, Next, Report};
+use reveille_store::step::end::{EndTurn, Next, Report};
+use reveille_store::step::send::{Prepared, Send, To};
+use reveille_store::step::turn::ClaimMail;
 
 fn session(store: &Store) -> Address {
     let create = CreateSession { title: "one".into(), agent: None, first: None };
@@ -20,8 +22,8 @@ fn session(store: &Store) -> Address {
 }
 
 fn send(store: &Store, to: &Address) {
-    let message = Prepared::text(Caller::Host, Text::new("x".repeat(256)), false).unwrap();
-    block_on(store.run(Send { to: vec![to.clone()], message, token: None })).unwrap();
+    let message = Prepared::text(Caller::Host, Text::new("x".repeat(256)));
+    block_on(store.run(Send { to: To::Actors(vec![to.clone()]), message, token: None })).unwrap();
 }
 
 fn steps(criterion: &mut Criterion) {
@@ -39,7 +41,7 @@ fn steps(criterion: &mut Criterion) {
         let store = Store::in_memory();
         let main = session(&store);
         let windows =
-            WindowSettings { quiet: std::time::Duration::ZERO, max: std::time::Duration::ZERO };
+            WindowSettings { quiet: Duration::ZERO, max: Duration::ZERO, min_gap: Duration::ZERO };
         bench.iter(|| {
             send(&store, &main);
             let claim = block_on(store.run(ClaimMail { actor: 0, windows })).unwrap().unwrap();
@@ -47,6 +49,7 @@ fn steps(criterion: &mut Criterion) {
                 status: Status::Success,
                 summary: None,
                 result: String::new(),
+                changed: false,
                 next: Next::Auto,
             };
             block_on(store.run(EndTurn { token: claim.token, report })).unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reveille::{Message, OpError, Spawn, Store, Text, TurnReport};
 use reveille_store::step::actors::CreateSession;
-use reveille_store::step::send::{Prepared, Send};
+use reveille_store::step::send::{Prepared, Send, To};
 use reveille_tests::world::{World, idle, pass, session};
 
 /// Two siblings finish while the parent streams; elsewhere only the first was reported, the "all
@@ -68,9 +68,9 @@ fn b07_concurrent_senders_all_keep_their_messages_and_their_order() {
                 let mut ids = Vec::new();
                 for n in 0..EACH {
                     let text = Text::new(format!("{sender} {n}"));
-                    let message = Prepared::text(reveille::Caller::Host, text, false).unwrap();
-                    let send = Send { to: vec![main.clone()], message, token: None };
-                    ids.push(store.run(send).await.unwrap());
+                    let message = Prepared::text(reveille::Caller::Host, text);
+                    let send = Send { to: To::Actors(vec![main.clone()]), message, token: None };
+                    ids.push(store.run(send).await.unwrap().id);
                 }
                 ids
             })
@@ -124,7 +124,7 @@ fn b12_mail_that_arrives_as_the_turn_ends_needs_no_further_message() {
             };
             let (a, b): (Result<_, OpError>, _) =
                 tokio::join!(send(first, "M1"), send(second, "M2"));
-            let last = a.unwrap().at().max(b.unwrap().at());
+            let last = a.unwrap().id.at().max(b.unwrap().id.at());
             idle(&runtime, &busy).await;
             let seen = world.host.seen();
             let told: Vec<&str> = seen[1..].iter().flat_map(|seen| seen.texts()).collect();

@@ -269,7 +269,7 @@ fn mail_for_an_agent_that_cannot_be_made_waits_until_it_can() {
         runtime.send(Message::text(lead.main(), "a")).await.unwrap();
         pass(3_600_000).await;
         let view = runtime.actors(None, 1).await.unwrap().remove(0);
-        assert_eq!((view.open.len(), view.dead), (1, 0));
+        assert_eq!((view.pending, view.open.len(), view.dead), (1, 0, 0));
         fixed.store(false, Ordering::SeqCst);
         idle(&runtime, &lead).await;
     });

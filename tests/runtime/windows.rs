@@ -110,7 +110,7 @@ fn one_message_to_several_is_in_every_mailbox_once_or_in_none() {
         idle(&runtime, &a).await;
         idle(&runtime, &b).await;
         let ids: Vec<_> = world.host.seen().iter().map(|seen| seen.entries[0].id).collect();
-        assert_eq!(ids, [id, id]);
+        assert_eq!(ids, [id.id, id.id]);
 
         let nobody = reveille::Address::new(a.id(), "nobody".parse().unwrap());
         let error =

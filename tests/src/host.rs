@@ -53,7 +53,7 @@ impl Seen {
                     let text = notice.text(false);
                     let line = text.lines().next().unwrap_or("");
                     let ending = line.split_once(' ').map_or(line, |(_, ending)| ending);
-                    (ending.to_owned(), Some((notice.run, notice.state.name())))
+                    (ending.to_owned(), notice.run.map(|run| (run, notice.state.name())))
                 }
             };
             SeenEntry { id: entry.id, sent: entry.sent, text, told }

@@ -14,6 +14,7 @@
 mod checkpoint;
 mod load;
 mod read;
+mod since;
 mod trim;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -33,6 +34,7 @@ use crate::state::State;
 pub(crate) use self::checkpoint::Cycle;
 pub(crate) use self::load::replay;
 pub(crate) use self::read::Reader;
+pub use self::since::Since;
 
 pub(crate) const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
 pub(crate) const REG: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("reg");

@@ -40,6 +40,7 @@ pub mod state;
 pub mod step;
 pub mod verify;
 pub mod whereabouts;
+pub mod why;
 
 use std::future::Future;
 use std::path::Path;
@@ -48,7 +49,7 @@ use std::sync::Arc;
 use futures_channel::oneshot;
 use reveille_core::{OpError, Outcome, Seq};
 
-pub use self::disk::{DiskOptions, STORE_FORMAT};
+pub use self::disk::{DiskOptions, STORE_FORMAT, Since};
 pub use self::engine::{Committed, Now, Observer, Setup};
 pub use self::error::OpenError;
 pub use self::options::Options;
@@ -209,6 +210,16 @@ impl Store {
         seqs: &[Seq],
     ) -> Result<Vec<Option<(reveille_core::id::Stamp, Record)>>, OpError> {
         self.shared.reader.read(seqs).map_err(|error| storage(&error))
+    }
+
+    /// About `limit` records of the log from a position on, and at least one if there is any. Reads
+    /// the file: may block.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::records`].
+    pub fn since(&self, from: Seq, limit: usize) -> Result<Since, OpError> {
+        self.shared.reader.since(from, limit).map_err(|error| storage(&error))
     }
 
     /// The outcome that a record holds. Reads the file: may block.

@@ -134,3 +134,45 @@ records! {
     Attached = 31,
     Detached = 32,
 }
+
+impl Record {
+    /// The actors whose rows the record changes, the first of them first of all; none for a start of
+    /// the store.
+    #[must_use]
+    pub fn actors(&self) -> Vec<Number> {
+        match self {
+            Self::Opened(_) => Vec::new(),
+            Self::Sent(sent) => sent.to.clone(),
+            Self::TeamCreated(created) => vec![created.lead],
+            Self::MemberJoined(joined) => vec![joined.lead, joined.member],
+            Self::MemberLeft(left) => vec![left.lead, left.member],
+            Self::Created(Created { actor, .. })
+            | Self::Queued(Queued { actor, .. })
+            | Self::Claimed(Claimed { actor, .. })
+            | Self::Offered(Offered { actor, .. })
+            | Self::TurnEnded(TurnEnded { actor, .. })
+            | Self::TurnFailed(TurnFailed { actor, .. })
+            | Self::Settled(Settled { actor, .. })
+            | Self::Released(Released { actor, .. })
+            | Self::Dead(Dead { actor, .. })
+            | Self::RunEnded(RunEnded { actor, .. })
+            | Self::Stalled(Stalled { actor, .. })
+            | Self::Rearmed(Rearmed { actor, .. })
+            | Self::Split(Split { actor, .. })
+            | Self::Taken(Taken { actor, .. })
+            | Self::Marked(Marked { actor, .. })
+            | Self::Dropped(Dropped { actor, .. })
+            | Self::Held(Held { actor, .. })
+            | Self::Unheld(Unheld { actor, .. })
+            | Self::Stopped(Stopped { actor, .. })
+            | Self::Resumed(Resumed { actor, .. })
+            | Self::Asked(Asked { actor, .. })
+            | Self::Answered(Answered { actor, .. })
+            | Self::Grouped(Grouped { actor, .. })
+            | Self::Scheduled(Scheduled { actor, .. })
+            | Self::Ticked(Ticked { actor, .. })
+            | Self::Attached(Attached { actor, .. })
+            | Self::Detached(Detached { actor, .. }) => vec![*actor],
+        }
+    }
+}

@@ -124,6 +124,19 @@ impl State {
         self.addresses.get(address).copied()
     }
 
+    /// Whom an actor's turn waits for.
+    pub(crate) fn waits_of(&self, actor: Number) -> Vec<Number> {
+        let turn = self.row(actor).and_then(|row| row.turn);
+        let waits = self.waits.get(&actor).map_or(&[][..], Vec::as_slice);
+        waits.iter().filter(|wait| Some(wait.turn) == turn).map(|wait| wait.target).collect()
+    }
+
+    /// Open runs among an actor's workers.
+    #[must_use]
+    pub fn open_workers(&self, actor: Number) -> u32 {
+        self.counters.open_children(actor)
+    }
+
     /// When the store was opened, the latest time; the beginning of time when that has left the log.
     #[must_use]
     pub const fn opened_at(&self) -> Timestamp {

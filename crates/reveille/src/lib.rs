@@ -65,6 +65,7 @@ pub use reveille_store::step::recover::Recovered;
 pub use reveille_store::step::send::Accepted;
 pub use reveille_store::step::team::TeamMember;
 pub use reveille_store::whereabouts::MailState;
+pub use reveille_store::why::Why;
 pub use reveille_store::{Committed, Observer, OpenError, Options, Store};
 
 pub use self::agent::{Agent, AgentSpec, Busy, NewAgent, Presence, TurnError, TurnReport};
@@ -74,6 +75,7 @@ pub use self::config::{Config, ConfigError};
 pub use self::letter::Message;
 pub use self::overview::{ActorState, ActorView};
 pub use self::runtime::Runtime;
+pub use self::runtime::events::{Event, Events, Happened};
 pub use self::runtime::look::{Audit, InboxEntry};
 pub use self::runtime::mail::{DeadView, DueView, MessageView, Place};
 pub use self::runtime::people::QuestionView;

@@ -3,6 +3,8 @@
 //! Mail beyond sending is in [`mail`], holds, questions, teams and schedules in `people`, looking in
 //! `look`.
 
+pub(crate) mod events;
+mod explain;
 pub(crate) mod look;
 pub(crate) mod mail;
 pub(crate) mod people;

@@ -80,6 +80,11 @@ impl Reader {
         seqs.iter().zip(blobs).map(|(seq, blob)| in_blob(*seq, &blob)).collect()
     }
 
+    /// The file, unless it was let go of.
+    pub(super) fn database(&self) -> parking_lot::RwLockReadGuard<'_, Option<Arc<Database>>> {
+        self.db.read()
+    }
+
     /// Lets go of the file.
     pub(crate) fn close(&self) {
         *self.db.write() = None;
