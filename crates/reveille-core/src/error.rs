@@ -148,17 +148,6 @@ pub enum OpError {
         /// What is to be answered first.
         question: QuestionId,
     },
-    /// The lease has ended, or another harness has it.
-    #[error("the lease has ended")]
-    StaleLease,
-    /// Another harness executes this actor.
-    #[error("{address} is executed by the harness {harness:?}")]
-    AlreadyAttached {
-        /// The actor.
-        address: Address,
-        /// Who has it.
-        harness: String,
-    },
     /// The turn that asks has ended, or belongs to an earlier incarnation (P9).
     #[error("the turn has ended, or was cancelled, or belongs to an earlier start of the runtime")]
     StaleToken,
@@ -232,8 +221,6 @@ impl OpError {
             Self::Busy { .. } => ("busy", 409, 4),
             Self::HopLimit { .. } => ("hop_limit", 422, 4),
             Self::Asking { .. } => ("asking", 409, 4),
-            Self::StaleLease => ("stale_lease", 409, 4),
-            Self::AlreadyAttached { .. } => ("already_attached", 409, 4),
             Self::StaleToken => ("stale_token", 409, 4),
             Self::WouldDeadlock { .. } => ("would_deadlock", 409, 4),
             Self::TimedOut { .. } => ("timed_out", 504, 6),

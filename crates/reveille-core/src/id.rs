@@ -171,12 +171,6 @@ id!(
     TeamId,
     "team_"
 );
-id!(
-    /// One attachment of a harness outside to an actor (section 4).
-    LeaseId,
-    "lea_"
-);
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,7 +29,7 @@ pub mod window;
 pub use address::{ActorName, Address, AgentName};
 pub use dead::DeadReason;
 pub use error::{Code, OpError};
-pub use id::{InjectionId, LeaseId, MessageId, QuestionId, RunId, Seq, SessionId, TeamId};
+pub use id::{InjectionId, MessageId, QuestionId, RunId, Seq, SessionId, TeamId};
 pub use injection::{Entry, Injection, Trigger};
 pub use message::{ArtifactRef, Caller, Content, Delivery, Kind, Rank, Reference, Text};
 pub use notice::{Notice, NoticeState};

@@ -110,8 +110,6 @@ pub const DEAD_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 pub const STARTING_PER_CORE: usize = 8;
 /// How long a turn may be starting (W11).
 pub const START_LIMIT: Duration = Duration::from_secs(60);
-/// How long an attached harness may be silent (section 4).
-pub const LEASE: Duration = Duration::from_secs(60);
 
 /// Turns that compute at the same time under one slot key (S4).
 pub const SLOTS: usize = 5;

@@ -131,8 +131,6 @@ records! {
     MemberLeft = 28,
     Scheduled = 29,
     Ticked = 30,
-    Attached = 31,
-    Detached = 32,
 }
 
 impl Record {
@@ -170,9 +168,7 @@ impl Record {
             | Self::Answered(Answered { actor, .. })
             | Self::Grouped(Grouped { actor, .. })
             | Self::Scheduled(Scheduled { actor, .. })
-            | Self::Ticked(Ticked { actor, .. })
-            | Self::Attached(Attached { actor, .. })
-            | Self::Detached(Detached { actor, .. }) => vec![*actor],
+            | Self::Ticked(Ticked { actor, .. }) => vec![*actor],
         }
     }
 }

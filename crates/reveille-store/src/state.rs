@@ -384,14 +384,7 @@ impl State {
                 row.schedule(scheduled);
                 Ok(())
             }),
-            Record::Ticked(ticked) => self.on(ticked.actor, seq, |row| row.tick(ticked)),
-            Record::Attached(attached) => self.on(attached.actor, seq, |row| {
-                row.attach(seq, stamp, attached);
-                Ok(())
-            }),
-            Record::Detached(detached) => {
-                self.on(detached.actor, seq, |row| row.detach(detached.lease))
-            }
+            Record::Ticked(ticked) => self.on(ticked.actor, seq, |row| row.tick(ticked, stamp.at)),
             // All others are changes of mail, turns and runs.
             _ => Ok(()),
         }

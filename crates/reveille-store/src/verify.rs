@@ -20,7 +20,7 @@ use crate::error::{DiskError, OpenError};
 use crate::folder::{Folder, guarded};
 use crate::record::{Number, Record};
 use crate::state::State;
-use crate::state::row::Row;
+use crate::state::row::{Mail, Row};
 
 /// Something that is not as promised.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,6 +173,9 @@ fn check_row(report: &mut Report, state: &State, number: Number, row: &Row) {
     if bytes != row.bytes {
         wrong("P10", "its unread bytes are not the sum of its mail");
     }
+    if row.unread().count() != row.unread_count as usize {
+        wrong("P10", "its count of unread messages is not that of its mail");
+    }
     if !row.pending.iter().map(|mail| mail.seq()).is_sorted() {
         wrong("P8", "its mail is not in commit order");
     }
@@ -203,12 +206,17 @@ fn check_kept(
     let kept: Vec<Seq> = row.kept().collect();
     let found = disk.reader().read(&kept)?;
     let outcome = row.ended.as_ref().map(|ended| (ended.outcome, ended.id.seq()));
+    let told = |what: (Number, Seq, Option<Seq>)| {
+        let tells = |mail: &Mail| mail.tells.map(|told| (told.actor, told.run, told.outcome));
+        row.unread().any(|mail| tells(mail) == Some(what))
+    };
     let why = |seq: Seq| row.dead.iter().any(|dead| dead.why == seq);
     for (seq, found) in kept.iter().zip(found) {
         let what = match found {
             None => "it is gone",
             Some((_, Record::RunEnded(ended)))
-                if ended.actor == number && outcome == Some((*seq, ended.run)) =>
+                if (ended.actor == number && outcome == Some((*seq, ended.run)))
+                    || told((ended.actor, ended.run, Some(*seq))) =>
             {
                 continue;
             }

@@ -9,7 +9,7 @@ use futures_executor::block_on;
 use reveille_core::Seq;
 use reveille_store::fault::{FaultyDisk, Leftover, open};
 use reveille_store::raw::{self, RawStore, Table};
-use reveille_store::step::turn::Next;
+use reveille_store::step::end::Next;
 use support::{Runner, small};
 
 #[test]

@@ -99,7 +99,7 @@ fn log_damages() -> Vec<(String, String, Damage)> {
             raw.put(Table::Log, entry(raw, 3).0, Some(&[])).unwrap();
         }),
     ];
-    for (_, kind) in Record::KINDS {
+    for (_, _, kind) in Record::KINDS {
         let removed = format!("a {kind} record dropped, with good CRCs");
         all.push(damage(&removed, "", move |raw| {
             change_records(raw, kind, |records, at| drop(records.remove(at)));
@@ -231,6 +231,6 @@ fn a_store_of_a_newer_format_is_refused_with_both_numbers_and_left_untouched() {
     fs::write(folder.path().join("FORMAT"), "reveille store 9\n").unwrap();
     let before = fs::read(folder.path().join("store.redb")).unwrap();
     let error = small(1 << 20).open(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("format 9") && error.contains("formats up to 1"), "{error}");
+    assert!(error.contains("format 9") && error.contains("formats up to 2"), "{error}");
     assert_eq!(fs::read(folder.path().join("store.redb")).unwrap(), before);
 }

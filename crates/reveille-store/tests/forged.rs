@@ -151,7 +151,7 @@ fn an_outcome_that_was_not_told_in_its_own_commit_is_found() {
         if let Record::Sent(sent) = record
             && sent.rank == reveille_core::Rank::RunNotice
         {
-            sent.about = None;
+            sent.tells = None;
             untold.set(untold.get() + 1);
         }
     });

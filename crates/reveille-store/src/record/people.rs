@@ -201,21 +201,3 @@ pub struct Ticked {
     /// When it is due next; `None` ends it.
     pub next: Option<Timestamp>,
 }
-
-/// A harness outside executes an actor; the record names the lease (section 4).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attached {
-    /// Which actor.
-    pub actor: Number,
-    /// What the harness calls itself.
-    pub harness: String,
-}
-
-/// A harness executes an actor no more.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detached {
-    /// Which actor.
-    pub actor: Number,
-    /// Which lease.
-    pub lease: Seq,
-}

@@ -1,14 +1,13 @@
 //! How a row changes by what people, teams, groups, schedules and harnesses do (sections 3, 10, 11).
 
 use reveille_core::id::Stamp;
-use reveille_core::{LeaseId, QuestionId, Seq, TeamId, Timestamp};
+use reveille_core::{QuestionId, Seq, TeamId, Timestamp};
 
 use super::Broken;
 use super::moves::must;
-use super::row::{Group, GroupMember, Hold, Lease, Member, OpenQuestion, Row, Schedule, Team};
+use super::row::{Group, GroupMember, Hold, Member, OpenQuestion, Row, Schedule, Team};
 use crate::record::{
-    Answered, Asked, Attached, Grouped, Held, MemberJoined, Number, Scheduled, Stopped,
-    TeamCreated, Ticked,
+    Answered, Asked, Grouped, Held, MemberJoined, Number, Scheduled, Stopped, TeamCreated, Ticked,
 };
 
 impl Row {
@@ -116,23 +115,17 @@ impl Row {
         self.schedules.push(Schedule { key, due, every, by, text });
     }
 
-    pub(super) fn tick(&mut self, ticked: &Ticked) -> Result<(), Broken> {
+    pub(super) fn tick(&mut self, ticked: &Ticked, at: Timestamp) -> Result<(), Broken> {
         let index = self.schedules.iter().position(|schedule| schedule.key == ticked.key);
         let index = index.ok_or_else(|| ("P2", format!("there is no schedule {}", ticked.key)))?;
         match (ticked.next, self.schedules.get_mut(index)) {
-            (Some(next), Some(schedule)) => schedule.due = next,
+            (Some(next), Some(schedule)) => {
+                let later = next > schedule.due && next > at;
+                must(later, "W1", || format!("schedule {} ticks twice", ticked.key))?;
+                schedule.due = next;
+            }
             _ => drop(self.schedules.remove(index)),
         }
         Ok(())
-    }
-
-    pub(super) fn attach(&mut self, seq: Seq, stamp: Stamp, attached: &Attached) {
-        let harness = attached.harness.clone();
-        self.lease = Some(Lease { id: LeaseId::new(seq, stamp), harness });
-    }
-
-    pub(super) fn detach(&mut self, lease: Seq) -> Result<(), Broken> {
-        let held = self.lease.take().filter(|held| held.id.seq() == lease);
-        must(held.is_some(), "P9", || format!("lease {lease} is not held"))
     }
 }

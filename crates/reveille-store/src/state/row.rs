@@ -10,8 +10,8 @@ use reveille_core::compose::Item;
 use reveille_core::failure::{Charges, RunKind};
 use reveille_core::id::Stamp;
 use reveille_core::{
-    Address, AgentName, Caller, Delivery, InjectionId, Kind, LeaseId, MessageId, NoticeState,
-    QuestionId, RunId, Seq, SessionId, TeamId, Text, Timestamp, Trigger,
+    Address, AgentName, Caller, Delivery, InjectionId, Kind, MessageId, NoticeState, QuestionId,
+    RunId, Seq, SessionId, TeamId, Text, Timestamp, Trigger,
 };
 use serde::{Deserialize, Serialize};
 
@@ -277,15 +277,6 @@ pub struct Schedule {
     pub text: Text,
 }
 
-/// A harness that executes the actor (section 4).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lease {
-    /// Which.
-    pub id: LeaseId,
-    /// What the harness calls itself.
-    pub harness: String,
-}
-
 /// What other rows' limits count of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counted {
@@ -361,8 +352,6 @@ pub struct Row {
     pub teams: Vec<Team>,
     /// What is to be sent to it, and when.
     pub schedules: Vec<Schedule>,
-    /// The harness that executes it.
-    pub lease: Option<Lease>,
 }
 
 impl Row {
@@ -412,7 +401,6 @@ impl Row {
             groups: Vec::new(),
             teams: Vec::new(),
             schedules: Vec::new(),
-            lease: None,
         }
     }
 }

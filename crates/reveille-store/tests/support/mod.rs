@@ -1,7 +1,7 @@
 //! A workload that uses every step, and is the same each time.
 
 #![allow(dead_code, unreachable_pub)] // each test uses a part
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,16 +11,24 @@ use futures_executor::block_on;
 use reveille_core::failure::TurnFailure;
 use reveille_core::window::WindowSettings;
 use reveille_core::{
-    Address, AgentName, Caller, Cause, FailureClass, OpError, Outcome, Seq, Status, Text, Timestamp,
+    Address, AgentName, Caller, Cause, Delivery, FailureClass, Kind, MessageId, OpError, Outcome,
+    Seq, Status, Text, Timestamp,
 };
+use reveille_store::record::{Answer, GroupPolicy, HoldReason, Mark, Question};
 use reveille_store::state::row::Row;
-use reveille_store::step::actors::{CreateSession, Spawn};
+use reveille_store::step::actors::{CreateSession, NewWorker, Spawn, SpawnGroup};
+use reveille_store::step::chores::DoChores;
+use reveille_store::step::dead::DropDead;
+use reveille_store::step::end::{Accept, EndTurn, FailTurn, Next, Report, TurnEnd};
+use reveille_store::step::hold::{Hold, Release, Resume};
+use reveille_store::step::mark::{MarkMail, Retract};
+use reveille_store::step::question::{AnswerQuestion, Ask, AskAnswer};
 use reveille_store::step::recover::Recover;
 use reveille_store::step::run::EndRun;
-use reveille_store::step::send::{Prepared, Send};
-use reveille_store::step::turn::{
-    Claim, ClaimMail, EndTurn, FailTurn, Next, OfferAgain, Report, TurnEnd,
-};
+use reveille_store::step::schedule::{Schedule, When};
+use reveille_store::step::send::{Accepted, Post, Prepared, Send, To};
+use reveille_store::step::team::{AddMember, CreateTeam, Joins, RemoveMember};
+use reveille_store::step::turn::{Claim, ClaimMail, OfferAgain, SafePoint};
 use reveille_store::step::wait::{StopWaiting, WaitFor};
 use reveille_store::step::watch::{NoteProgress, TellStall};
 use reveille_store::step::{Limits, Step};
@@ -77,7 +85,7 @@ impl<'a> Runner<'a> {
     }
 
     pub fn session(&mut self, title: &str) -> Done<Address> {
-        let first = Prepared::text(Caller::Host, Text::new("first"), false)?;
+        let first = Prepared::text(Caller::Host, Text::new("first"));
         let session = CreateSession {
             title: title.into(),
             agent: Some(AgentName::new("lead")?),
@@ -87,26 +95,24 @@ impl<'a> Runner<'a> {
     }
 
     pub fn send(&mut self, to: &[&Address], body: &str) -> Done<()> {
-        let message = Prepared::text(Caller::Host, Text::new(body), false)?;
-        let to = to.iter().map(|to| (*to).clone()).collect();
-        self.step(Send { to, message, token: None }).map(drop)
+        self.post(to, Caller::Host, Post::new(Text::new(body))).map(drop)
+    }
+
+    pub fn post(&mut self, to: &[&Address], from: Caller, post: Post) -> Done<Accepted> {
+        let to = To::Actors(to.iter().map(|to| (*to).clone()).collect());
+        let message = Prepared::new(from, post, &to);
+        self.step(Send { to, message, token: None })
     }
 
     pub fn spawn(&mut self, parent: &Address) -> Done<Address> {
-        let spawn = Spawn {
-            parent: parent.clone(),
-            agent: AgentName::new("worker")?,
-            key: None,
-            first: Prepared::text(Caller::Host, Text::new("task"), false)?,
-            task_id: Some("T1".into()),
-            token: None,
-        };
+        let spawn = Spawn { parent: parent.clone(), worker: worker("task")?, token: None };
         Ok(self.step(spawn)?.address)
     }
 
     pub fn claim(&mut self, actor: &Address) -> Done<Claim> {
         let actor = self.number(actor)?;
-        let windows = WindowSettings { quiet: Duration::ZERO, max: Duration::ZERO };
+        let zero = Duration::ZERO;
+        let windows = WindowSettings { quiet: zero, max: zero, min_gap: zero };
         Ok(self.step(ClaimMail { actor, windows })?.unwrap())
     }
 
@@ -120,6 +126,7 @@ impl<'a> Runner<'a> {
             status: Status::Success,
             summary: Some("in a line".into()),
             result: "x".repeat(300),
+            changed: true,
             next,
         };
         self.step(EndTurn { token: claim.token, report })
@@ -139,7 +146,8 @@ impl<'a> Runner<'a> {
     pub fn cancel(&mut self, actor: &Address) -> Done<()> {
         let outcome = Outcome::Cancelled { by: Caller::Host, reason: "enough".into() };
         let (actor, run) = (actor.clone(), None);
-        self.step(EndRun { actor, run, outcome, raises_floor: true, silent: false }).map(drop)
+        let end = EndRun { actor, run, outcome, raises_floor: true, silent: false, stops: None };
+        self.step(end).map(drop)
     }
 
     fn wait(&mut self, claim: &Claim, id: u64, target: &Address) -> Done<()> {
@@ -201,6 +209,96 @@ impl<'a> Runner<'a> {
         }
         let turn = self.again(&lead)?;
         self.end(&turn, Next::Finish)?;
-        self.send(&[&lead], "last")
+        self.send(&[&lead], "last")?;
+        self.people(&lead, &other)
     }
+
+    /// The same for what people, teams, groups and schedules do.
+    fn people(&mut self, lead: &Address, other: &Address) -> Done<()> {
+        let text = || Post::new(Text::new("text"));
+        let human = || Caller::Human("anna".into());
+        let kind = |kind| Post::new(Text { kind, ..Text::new("text") });
+        // Mail that is merged, marked, retracted, steered, split, accepted, delayed, expired.
+        let merged = Post { merge_key: Some("m".into()), key: Some("k".into()), ..text() };
+        self.post(&[other], human(), merged.clone())?;
+        self.post(&[other], human(), Post { key: None, ..merged })?;
+        let alert = self.post(&[other], human(), Post { hold: true, ..kind(Kind::Alert) })?;
+        self.mark(other, alert.id, Mark::Acknowledged)?;
+        self.mark(other, alert.id, Mark::Archived)?;
+        self.post(&[other], human(), Post { delivery: Delivery::Passive, ..text() })?;
+        let soon = Timestamp::from_millis(1_900_000_000_000);
+        self.post(&[lead], human(), Post { not_before: Some(soon), ..text() })?;
+        let gone = Timestamp::from_millis(1_800_000_000_001);
+        self.post(&[lead], human(), Post { expires_at: Some(gone), ..text() })?;
+        self.chores(lead)?;
+        let dead = self.dead_of(lead)?;
+        self.step(DropDead { actor: lead.clone(), message: dead, by: Caller::Host })?;
+        let back = self.post(&[lead], human(), text())?;
+        let (to, from, by) = (vec![self.number(lead)?], human(), human());
+        self.step(Retract { message: back.id, to, from, by, token: None })?;
+        let turn = self.claim(other)?;
+        self.fail(&turn, TurnFailure::Overflow)?;
+        let turn = self.again(other)?;
+        self.post(&[other], human(), Post { delivery: Delivery::Steer, ..text() })?;
+        while self.step(SafePoint { token: turn.token, steer: false })?.is_some() {}
+        self.step(Accept { token: turn.token, injection: turn.injection })?;
+        let ask = |text: &str| Question { tool: None, text: text.into(), options: Vec::new() };
+        let limit = Duration::from_secs(300);
+        let asked = self.step(Ask { token: turn.token, question: ask("may I?"), limit })?;
+        if let AskAnswer::Waits(question) = asked {
+            let (answer, by) = (Answer::Approve, human());
+            self.step(AnswerQuestion { question, answer, by, token: None })?;
+        }
+        self.fail(&turn, TurnFailure::Interrupted)?;
+        self.cancel(other)?;
+        // Holds, stops, groups, teams, schedules.
+        let (reason, note) = (HoldReason::Paused, "a pause".to_owned());
+        self.step(Hold { actor: other.clone(), reason, note, by: human() })?;
+        self.step(Release { actor: other.clone(), hold: None, by: human() })?;
+        let outcome = Outcome::Cancelled { by: human(), reason: "stopped".into() };
+        let stops = Some(human());
+        let (actor, run) = (other.clone(), None);
+        self.step(EndRun { actor, run, outcome, raises_floor: false, silent: false, stops })?;
+        self.step(Resume { actor: other.clone(), by: human() })?;
+        let workers = vec![worker("one")?, worker("two")?];
+        let (parent, policy) = (other.clone(), GroupPolicy::All);
+        self.step(SpawnGroup { parent, policy, workers, token: None })?;
+        let team = self.step(CreateTeam { lead: lead.clone(), name: "build".into() })?;
+        let member = Joins::Actor(other.clone());
+        self.step(AddMember { team, member, role: "tests".into(), by: human() })?;
+        self.step(RemoveMember { team, member: other.clone(), by: human() })?;
+        let (actor, key) = (lead.clone(), "nightly".to_owned());
+        let when = When::Every(Duration::from_secs(1));
+        self.step(Schedule { actor, key, when, text: Text::new("tick"), by: human() })?;
+        self.send(&[other], "time passes")?;
+        self.chores(lead)
+    }
+
+    fn mark(&mut self, actor: &Address, message: MessageId, mark: Mark) -> Done<()> {
+        let by = Caller::Human("anna".into());
+        self.step(MarkMail { actor: actor.clone(), message, mark, by, token: None }).map(drop)
+    }
+
+    fn chores(&mut self, actor: &Address) -> Done<()> {
+        let actor = self.number(actor)?;
+        self.step(DoChores { actor }).map(drop)
+    }
+
+    fn dead_of(&self, actor: &Address) -> Done<MessageId> {
+        let number = self.number(actor)?;
+        let seq =
+            block_on(self.store.look(move |state| state.rows()[number as usize].dead[0].seq))?;
+        let (stamp, _) = self.store.records(&[seq])?[0].clone().unwrap();
+        Ok(MessageId::new(seq, stamp))
+    }
+}
+
+/// A worker that is to be made.
+pub fn worker(task: &str) -> Done<NewWorker> {
+    Ok(NewWorker {
+        agent: AgentName::new("worker")?,
+        key: None,
+        first: Prepared::text(Caller::Host, Text::new(task)),
+        task_id: Some("T1".into()),
+    })
 }
