@@ -24,6 +24,9 @@ pub(crate) enum Verb {
     Up(UpArgs),
     /// Check every promise that can be checked on a store that nobody holds.
     Verify(VerifyArgs),
+    /// Measure on this machine, with a floor in the same run.
+    #[command(subcommand)]
+    Bench(crate::bench::Bench),
     /// The lead of the demo: one turn on the injection on standard input.
     #[command(hide = true)]
     DemoLead,

@@ -3,6 +3,7 @@
 //! `demo` shows the main job on real files, `up` hosts a crew, `verify` checks a store. Data goes to
 //! standard output, everything else to standard error; `--json` prints one object and nothing else.
 
+mod bench;
 mod cli;
 mod crew;
 mod demo;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Verb::Demo(args) => demo::run(&args, cli.json),
         Verb::Up(args) => up::run(&args, cli.json),
         Verb::Verify(args) => verify::run(&args, cli.json),
+        Verb::Bench(bench) => bench::run(&bench, cli.json),
         Verb::DemoLead => demo::players::lead(),
         Verb::DemoWorker => demo::players::worker(),
     };

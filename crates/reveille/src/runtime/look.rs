@@ -86,6 +86,19 @@ impl Runtime {
         audit(&self.hub).await
     }
 
+    /// The positions of all pending mail, in no order: for those who count what they sent.
+    ///
+    /// # Errors
+    ///
+    /// `storage_failed`.
+    pub async fn pending_positions(&self) -> Result<Vec<u64>, OpError> {
+        let positions = self.hub.store.look(|state| {
+            let pending = state.watched().flat_map(|(_, row)| &row.pending);
+            pending.map(|mail| mail.seq().0).collect()
+        });
+        positions.await
+    }
+
     /// How much overdue mail all audits of this start have found.
     #[must_use]
     pub fn overdue(&self) -> u64 {

@@ -1,0 +1,290 @@
+//! `bench mailbox`: durable sends per second, against the raw log in alternating slices.
+
+use std::collections::HashSet;
+use std::future::Future;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use reveille::{Address, Config, Message, Runtime, SessionSpec, Store};
+use serde_json::json;
+
+use super::MailboxArgs;
+use super::floor::Floor;
+use super::measure::{Load, folder, histogram, machine, median, micros, written_bytes};
+use crate::out;
+
+/// Pairs of slices: one of the store, one of the floor.
+const PAIRS: u32 = 10;
+/// Bytes that a record has beside its body: the floor is given as many to write.
+const OVERHEAD: usize = 112;
+
+/// What a slice found: how many were answered each second, who they were, and after how long.
+struct Slice {
+    rate: f64,
+    done: Vec<u64>,
+    latencies: Histogram<u64>,
+}
+
+/// What all slices found.
+struct Found {
+    rates: Vec<f64>,
+    floors: Vec<f64>,
+    ratios: Vec<f64>,
+    ours: Histogram<u64>,
+    theirs: Histogram<u64>,
+    acknowledged: Vec<u64>,
+    written: u64,
+    busy: bool,
+}
+
+/// Measures and prints.
+pub(super) async fn run(args: &MailboxArgs, json: bool) -> anyhow::Result<ExitCode> {
+    let folder = folder(args.data.as_deref())?;
+    let runtime = runtime(&folder.path().join("data")).await?;
+    let to = mailboxes(&runtime, args.mailboxes).await?;
+    let floor = Arc::new(Floor::open(folder.path())?);
+    let mut found = measure(args, &runtime, &to, &floor, json).await?;
+    drop(floor);
+    let rate = median(&mut found.rates);
+    let open = open_loop(args, &runtime, &to, rate, &mut found.acknowledged).await?;
+    let (lost, duplicated) = compare(&runtime, &found.acknowledged).await?;
+    print(args, &mut found, &open, (lost, duplicated), &machine(folder.path()), json);
+    runtime.shutdown().await?;
+    Ok(ExitCode::from(u8::from(lost + duplicated > 0)))
+}
+
+/// A runtime whose mailboxes are never full: it measures sends alone, nothing is injected.
+async fn runtime(data: &std::path::Path) -> anyhow::Result<Runtime> {
+    let mut config = Config::default();
+    config.limits.unread_messages = usize::MAX;
+    config.limits.unread_bytes = u64::MAX;
+    config.limits.store_messages = u64::MAX;
+    config.limits.store_bytes = u64::MAX;
+    Ok(Runtime::builder(Store::open(data)?).config(config).start().await?)
+}
+
+async fn mailboxes(runtime: &Runtime, count: u32) -> anyhow::Result<Arc<Vec<Address>>> {
+    let mut to = Vec::with_capacity(count as usize);
+    let mut making = tokio::task::JoinSet::new();
+    for n in 0..count {
+        let runtime = runtime.clone();
+        making.spawn(async move { runtime.create_session(SessionSpec::new(n.to_string())).await });
+        if making.len() >= 1024
+            && let Some(made) = making.join_next().await
+        {
+            to.push(made??.main());
+        }
+    }
+    while let Some(made) = making.join_next().await {
+        to.push(made??.main());
+    }
+    Ok(Arc::new(to))
+}
+
+#[allow(clippy::disallowed_methods)] // measures
+async fn measure(
+    args: &MailboxArgs,
+    runtime: &Runtime,
+    to: &Arc<Vec<Address>>,
+    floor: &Arc<Floor>,
+    json: bool,
+) -> anyhow::Result<Found> {
+    let span = Duration::from_secs(u64::from(args.seconds)) / (2 * PAIRS);
+    let (begun, load) = (Instant::now(), Load::now());
+    let mut found = Found {
+        rates: Vec::new(),
+        floors: Vec::new(),
+        ratios: Vec::new(),
+        ours: histogram()?,
+        theirs: histogram()?,
+        acknowledged: Vec::new(),
+        written: 0,
+        busy: false,
+    };
+    let raw: Arc<[u8]> = vec![7; args.body as usize + OVERHEAD].into();
+    for pair in 1..=PAIRS {
+        let before = written_bytes();
+        let send = send(runtime, to, args.body);
+        let ours = slice(args.senders, span, send).await?;
+        found.written += written_bytes() - before;
+        let (floor, raw) = (Arc::clone(floor), Arc::clone(&raw));
+        let append = move |_, _| {
+            let (floor, raw) = (Arc::clone(&floor), Arc::clone(&raw));
+            async move { floor.append(raw).await.then_some(0) }
+        };
+        let theirs = slice(args.senders, span, append).await?;
+        if !json {
+            let (ours, theirs) = (ours.rate, theirs.rate);
+            out::note(format_args!("{pair}/{PAIRS}: {ours:.0} sends/s, floor {theirs:.0}/s"));
+        }
+        found.ratios.push(ours.rate / theirs.rate);
+        found.rates.push(ours.rate);
+        found.floors.push(theirs.rate);
+        found.ours.add(&ours.latencies)?;
+        found.theirs.add(&theirs.latencies)?;
+        found.acknowledged.extend(ours.done);
+    }
+    found.busy = Load::now().is_busy_since(load, begun.elapsed());
+    Ok(found)
+}
+
+/// What a sender does: sends its next message, to one mailbox after the other.
+fn send(
+    runtime: &Runtime,
+    to: &Arc<Vec<Address>>,
+    body: u32,
+) -> impl Fn(u32, u64) -> std::pin::Pin<Box<dyn Future<Output = Option<u64>> + Send>>
++ Clone
++ Send
++ Sync
++ 'static {
+    let (runtime, to, body) = (runtime.clone(), Arc::clone(to), "x".repeat(body as usize));
+    move |sender, n| {
+        let place = (u64::from(sender) * 7919 + n) % to.len().max(1) as u64;
+        let place = usize::try_from(place).unwrap_or(0);
+        let message = to.get(place).map(|to| Message::text(to.clone(), body.clone()));
+        let runtime = runtime.clone();
+        Box::pin(async move { runtime.send(message?).await.ok().map(|sent| sent.id.seq().0) })
+    }
+}
+
+/// Lets senders do something again and again, each as soon as it is answered.
+#[allow(clippy::disallowed_methods)] // measures
+async fn slice<F, Fut>(senders: u32, span: Duration, act: F) -> anyhow::Result<Slice>
+where
+    F: Fn(u32, u64) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Option<u64>> + Send,
+{
+    let (over, begun) = (Arc::new(AtomicBool::new(false)), Instant::now());
+    let mut tasks = tokio::task::JoinSet::new();
+    for sender in 0..senders {
+        let (act, over) = (act.clone(), Arc::clone(&over));
+        let mut latencies = histogram()?;
+        tasks.spawn(async move {
+            let mut done = Vec::new();
+            let mut n = 0;
+            while !over.load(Ordering::Relaxed) {
+                let asked = Instant::now();
+                let Some(seq) = act(sender, n).await else { break };
+                latencies.saturating_record(nanos(asked.elapsed()));
+                done.push(seq);
+                n += 1;
+            }
+            (done, latencies)
+        });
+    }
+    tokio::time::sleep(span).await;
+    over.store(true, Ordering::Relaxed);
+    let mut slice = Slice { rate: 0.0, done: Vec::new(), latencies: histogram()? };
+    while let Some(task) = tasks.join_next().await {
+        let (done, latencies) = task?;
+        slice.done.extend(done);
+        slice.latencies.add(&latencies)?;
+    }
+    #[allow(clippy::cast_precision_loss)] // a count of messages is far below 2^52
+    let count = slice.done.len() as f64;
+    slice.rate = count / begun.elapsed().as_secs_f64();
+    Ok(slice)
+}
+
+/// The same at seven tenths of the rate that was found, on a timetable: a send that is late because
+/// the one before was is counted from when it was due.
+#[allow(clippy::disallowed_methods)] // measures
+async fn open_loop(
+    args: &MailboxArgs,
+    runtime: &Runtime,
+    to: &Arc<Vec<Address>>,
+    rate: f64,
+    acknowledged: &mut Vec<u64>,
+) -> anyhow::Result<Histogram<u64>> {
+    let every = Duration::from_secs_f64(f64::from(args.senders) / (rate * 0.7).max(1.0));
+    let span = Duration::from_secs(u64::from(args.seconds)) / PAIRS;
+    let act = send(runtime, to, args.body);
+    let mut tasks = tokio::task::JoinSet::new();
+    let begun = Instant::now();
+    for sender in 0..args.senders {
+        let act = act.clone();
+        let mut latencies = histogram()?;
+        tasks.spawn(async move {
+            let (mut done, mut n) = (Vec::new(), 0u32);
+            // Senders begin one after the other, not all at once.
+            let mut due = begun + every.mul_f64(f64::from(sender) / 64.0 % 1.0);
+            while due < begun + span {
+                tokio::time::sleep_until(due.into()).await;
+                let Some(seq) = act(sender, u64::from(n)).await else { break };
+                latencies.saturating_record(nanos(due.elapsed()));
+                done.push(seq);
+                (due, n) = (due + every, n + 1);
+            }
+            (done, latencies)
+        });
+    }
+    let mut all = histogram()?;
+    while let Some(task) = tasks.join_next().await {
+        let (done, latencies) = task?;
+        acknowledged.extend(done);
+        all.add(&latencies)?;
+    }
+    Ok(all)
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Acknowledged messages that are in no mailbox, and messages in mailboxes that nobody was told of.
+async fn compare(runtime: &Runtime, acknowledged: &[u64]) -> anyhow::Result<(u64, u64)> {
+    let there = runtime.pending_positions().await?;
+    let once: HashSet<u64> = there.iter().copied().collect();
+    let lost = acknowledged.iter().filter(|seq| !once.contains(seq)).count();
+    let duplicated = there.len().saturating_sub(acknowledged.len() - lost);
+    Ok((lost as u64, duplicated as u64))
+}
+
+fn print(
+    args: &MailboxArgs,
+    found: &mut Found,
+    open: &Histogram<u64>,
+    (lost, duplicated): (u64, u64),
+    machine: &str,
+    json: bool,
+) {
+    let (rate, floor_rate, ratio) =
+        (median(&mut found.rates), median(&mut found.floors), median(&mut found.ratios));
+    #[allow(clippy::cast_precision_loss)] // a count of bytes is far below 2^52
+    let bytes =
+        found.written as f64 / (found.ours.len() as f64 * f64::from(args.body.max(1))).max(1.0);
+    let (ours, theirs) = (&found.ours, &found.theirs);
+    if json {
+        return out::line(json!({
+            "senders": args.senders, "mailboxes": args.mailboxes,
+            "rate": rate.round(), "floor_rate": floor_rate.round(), "ratio": ratio,
+            "p50_us": micros(ours, 0.5), "p99_us": micros(ours, 0.99),
+            "p999_us": micros(ours, 0.999),
+            "floor_p50_us": micros(theirs, 0.5), "floor_p99_us": micros(theirs, 0.99),
+            "open_p50_us": micros(open, 0.5), "open_p99_us": micros(open, 0.99),
+            "open_p999_us": micros(open, 0.999),
+            "bytes_per_body_byte": bytes, "lost": lost, "duplicated": duplicated,
+            "busy": found.busy, "machine": machine,
+        }));
+    }
+    out::line(format_args!("{machine}; {} senders, {} mailboxes", args.senders, args.mailboxes));
+    out::line(format_args!("{rate:.0} sends/s, raw log {floor_rate:.0}/s: ratio {ratio:.2}"));
+    out::line(format_args!(
+        "p50 {} us, p99 {} us; raw log {} us, {} us; at 70 % of the rate {} us, {} us",
+        micros(ours, 0.5),
+        micros(ours, 0.99),
+        micros(theirs, 0.5),
+        micros(theirs, 0.99),
+        micros(open, 0.5),
+        micros(open, 0.99),
+    ));
+    out::line(format_args!("{bytes:.1} bytes written per byte of body"));
+    out::line(format_args!("{lost} lost, {duplicated} duplicated"));
+    if found.busy {
+        out::line("the machine was busy with other things: do not believe these figures");
+    }
+}
