@@ -75,12 +75,17 @@ pub struct Frame<'a> {
 ///
 /// When the value is larger than a payload may be.
 pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, CodecError> {
-    bincode::serde::encode_to_vec(value, bincode::config::standard())
+    // Most payloads fit: growing step by step would copy them several times.
+    let mut bytes = Vec::with_capacity(512);
+    encode_into(&mut bytes, value)?;
+    let fits = bytes.len() <= PAYLOAD_BYTES;
+    if fits { Ok(bytes) } else { Err(CodecError::TooLong(bytes.len())) }
+}
+
+fn encode_into<T: Serialize>(out: &mut Vec<u8>, value: &T) -> Result<(), CodecError> {
+    bincode::serde::encode_into_std_write(value, out, bincode::config::standard())
+        .map(drop)
         .map_err(|error| CodecError::Payload(error.to_string()))
-        .and_then(|bytes| {
-            let fits = bytes.len() <= PAYLOAD_BYTES;
-            if fits { Ok(bytes) } else { Err(CodecError::TooLong(bytes.len())) }
-        })
 }
 
 /// Decodes a payload; bytes that are left over are an error.
@@ -124,14 +129,23 @@ pub fn write_frame<T: Serialize>(
     version: u16,
     value: &T,
 ) -> Result<(), CodecError> {
-    let payload = encode(value)?;
-    let length = u32::try_from(payload.len()).map_err(|_| CodecError::TooLong(payload.len()))?;
+    // The payload is written where it belongs; its length and CRC are filled in afterwards.
+    let begin = out.len();
     let [version_low, version_high] = version.to_le_bytes();
+    out.extend_from_slice(&[FORMAT, kind, version_low, version_high, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let written = encode_into(out, value).and_then(|()| {
+        let size = out.len() - begin - FRAME_HEAD_BYTES;
+        let fits = size <= PAYLOAD_BYTES;
+        let length = u32::try_from(size).ok().filter(|_| fits);
+        length.ok_or(CodecError::TooLong(size))
+    });
+    let length = written.inspect_err(|_| out.truncate(begin))?;
     let [l0, l1, l2, l3] = length.to_le_bytes();
     let head = [FORMAT, kind, version_low, version_high, l0, l1, l2, l3];
-    out.extend_from_slice(&head);
-    out.extend_from_slice(&crc(&head, &payload).to_le_bytes());
-    out.extend_from_slice(&payload);
+    let crc = crc(&head, out.get(begin + FRAME_HEAD_BYTES..).unwrap_or(&[])).to_le_bytes();
+    for (to, byte) in out.iter_mut().skip(begin).zip(head.into_iter().chain(crc)) {
+        *to = byte;
+    }
     Ok(())
 }
 

@@ -12,6 +12,7 @@
 //! to one writer and leaves deciding what to write to the engine.
 
 mod checkpoint;
+pub(crate) mod file;
 mod load;
 mod read;
 mod since;
@@ -114,6 +115,8 @@ pub(crate) struct Disk {
     cycle: Cycle,
     /// The packed segments: first record -> the records in it.
     cold: BTreeMap<Seq, Vec<Seq>>,
+    /// The segment that was looked through last.
+    tidied: Seq,
     reader: Arc<Reader>,
 }
 

@@ -68,6 +68,8 @@ pub(crate) struct Batch<'a> {
     stamp: Stamp,
     blob: BlobWriter,
     records: Vec<(Seq, Record)>,
+    /// Memory for the next draft.
+    spare: Vec<Record>,
     /// Why this commit must not be written.
     broken: Option<String>,
 }
@@ -88,9 +90,11 @@ impl Batch<'_> {
         if let Some(reason) = self.broken.clone() {
             return Err(OpError::StorageFailed { reason });
         }
-        let mut draft = Draft::new(self.state.next(), self.stamp, self.limits);
+        let spare = std::mem::take(&mut self.spare);
+        let mut draft = Draft::new(self.state.next(), self.stamp, self.limits, spare);
         let answer = step.decide(self.state, &mut draft)?;
-        for record in draft.records {
+        let mut drafted = draft.records;
+        for record in drafted.drain(..) {
             let seq = self.state.next();
             let pushed = self.blob.push(&record).map_err(|error| error.to_string());
             let applied = pushed.and_then(|()| {
@@ -105,6 +109,7 @@ impl Batch<'_> {
             }
             self.records.push((seq, record));
         }
+        self.spare = drafted;
         Ok(answer)
     }
 }
@@ -147,6 +152,7 @@ impl Engine {
             stamp,
             blob: BlobWriter::new(),
             records: Vec::new(),
+            spare: Vec::new(),
             broken: self.failed.clone(),
         };
         while let Some(job) = next(replies.len()) {

@@ -124,6 +124,16 @@ impl State {
         self.addresses.get(address).copied()
     }
 
+    /// Whether a notice of this outcome of an actor is unread somewhere: with its parent, or with
+    /// somebody who had sent it a request.
+    pub(crate) fn is_told_of(&self, actor: Number, outcome: Seq) -> bool {
+        let tells = |mail: &Mail| mail.tells.is_some_and(|tells| tells.outcome == Some(outcome));
+        let unread = |row: &Row| row.unread().any(tells);
+        let parent = self.row(actor).and_then(|row| row.parent).and_then(|parent| self.row(parent));
+        // Others than the parent may be told as well: whoever has unread mail is watched.
+        parent.is_some_and(unread) || self.watched().any(|(_, row)| unread(row))
+    }
+
     /// Whom an actor's turn waits for.
     pub(crate) fn waits_of(&self, actor: Number) -> Vec<Number> {
         let turn = self.row(actor).and_then(|row| row.turn);

@@ -99,8 +99,10 @@ pub struct Draft {
 }
 
 impl Draft {
-    pub(crate) const fn new(next: Seq, stamp: Stamp, limits: Limits) -> Self {
-        Self { next, stamp, limits, recovering: false, records: Vec::new() }
+    /// A draft in memory that an earlier one has used.
+    pub(crate) fn new(next: Seq, stamp: Stamp, limits: Limits, mut records: Vec<Record>) -> Self {
+        records.clear();
+        Self { next, stamp, limits, recovering: false, records }
     }
 
     /// When the commit was begun.

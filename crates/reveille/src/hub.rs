@@ -13,8 +13,8 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use parking_lot::{Mutex, RwLock};
 use ractor::ActorRef;
-use reveille_core::{AgentName, OpError, Seq, Timestamp};
-use reveille_store::record::{Dead, Number, Record, Settled, Taken};
+use reveille_core::{AgentName, Delivery, OpError, Seq, Timestamp};
+use reveille_store::record::{Dead, Number, Record, Sent, Settled, Taken};
 use reveille_store::step::Token;
 use reveille_store::{Committed, Store};
 use tokio::sync::{oneshot, watch};
@@ -41,17 +41,28 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone)]
 pub(crate) struct Resident {
     pub(crate) actor: ActorRef<resident::Message>,
-    hinted: Arc<AtomicBool>,
+    flags: Arc<Flags>,
+}
+
+/// What is known of a resident actor without asking it.
+#[derive(Debug, Default)]
+pub(crate) struct Flags {
+    /// A hint is on its way.
+    pub(crate) hinted: AtomicBool,
+    /// It will look by itself at whatever ordinary mail comes: its turn ends, its window closes, its
+    /// hold goes. Ordinary mail only moves a closing time back, so it needs no hint then. Cleared
+    /// before each look at the store, set after it: mail that the look did not see hints.
+    pub(crate) looks: AtomicBool,
 }
 
 impl Resident {
-    pub(crate) const fn new(actor: ActorRef<resident::Message>, hinted: Arc<AtomicBool>) -> Self {
-        Self { actor, hinted }
+    pub(crate) const fn new(actor: ActorRef<resident::Message>, flags: Arc<Flags>) -> Self {
+        Self { actor, flags }
     }
 
     /// "Look again", unless that is on its way already.
     fn hint(&self) {
-        if !self.hinted.swap(true, Ordering::AcqRel) {
+        if !self.flags.hinted.swap(true, Ordering::AcqRel) {
             // An actor that is gone needs no hint: the one that takes its place looks first.
             let _ = self.actor.cast(resident::Message::Look);
         }
@@ -114,6 +125,12 @@ impl Drop for Claiming {
     }
 }
 
+/// Whether mail can only move the closing time of a window back, and wants nothing of a turn.
+fn is_ordinary(sent: &Sent) -> bool {
+    let timed = sent.not_before.is_some() || sent.expires_at.is_some() || sent.since.is_some();
+    !sent.urgent && !timed && sent.delivery != Delivery::Interrupt
+}
+
 impl std::fmt::Debug for Hub {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hub").field("store", &self.store).finish_non_exhaustive()
@@ -163,6 +180,9 @@ impl Hub {
 
     fn touch_those_concerned(&self, record: &Record) {
         match record {
+            Record::Sent(sent) if is_ordinary(sent) => {
+                sent.to.iter().for_each(|&to| self.touch_unless_it_looks(to));
+            }
             Record::Sent(sent) => sent.to.iter().for_each(|&to| self.touch(to)),
             Record::Queued(queued) => self.touch(queued.actor),
             Record::Released(released) => self.touch(released.actor),
@@ -204,6 +224,14 @@ impl Hub {
         for waiter in told {
             // Whoever stopped waiting is not there any more.
             let _ = waiter.send(());
+        }
+    }
+
+    /// Hints at an actor about ordinary mail.
+    fn touch_unless_it_looks(&self, actor: Number) {
+        let looks = |resident: &Resident| resident.flags.looks.load(Ordering::Acquire);
+        if !self.residents.read().get(&actor).is_some_and(looks) {
+            self.touch(actor);
         }
     }
 

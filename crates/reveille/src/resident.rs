@@ -9,7 +9,7 @@ mod cut;
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 use crate::agent::BoxAgent;
 use crate::execution::{Loan, Order, conclude, execute};
-use crate::hub::{Hub, Phase, Resident};
+use crate::hub::{Flags, Hub, Phase, Resident};
 use crate::ops;
 use crate::pulse::Pulse;
 use crate::slots::Place;
@@ -98,14 +98,14 @@ struct Running {
 pub(crate) struct Identity {
     pub(crate) hub: Arc<Hub>,
     pub(crate) number: Number,
-    pub(crate) hinted: Arc<AtomicBool>,
+    pub(crate) flags: Arc<Flags>,
 }
 
 /// What a resident actor has in memory: nothing that a restart would miss.
 pub(crate) struct State {
     hub: Arc<Hub>,
     number: Number,
-    hinted: Arc<AtomicBool>,
+    flags: Arc<Flags>,
     address: Address,
     agent_name: Option<AgentName>,
     agent: Option<BoxAgent>,
@@ -128,7 +128,7 @@ impl Actor for ResidentActor {
         myself: ActorRef<Message>,
         identity: Identity,
     ) -> Result<State, ActorProcessingErr> {
-        let Identity { hub, number, hinted } = identity;
+        let Identity { hub, number, flags } = identity;
         let found = hub
             .store
             .look(move |state| {
@@ -145,12 +145,12 @@ impl Actor for ResidentActor {
         if let Some(token) = left_over {
             lose(&hub, token, Cause::Crash).await;
         }
-        hub.settle_in(number, Resident::new(myself.clone(), Arc::clone(&hinted)));
+        hub.settle_in(number, Resident::new(myself.clone(), Arc::clone(&flags)));
         myself.cast(Message::Look)?;
         Ok(State {
             hub,
             number,
-            hinted,
+            flags,
             address,
             agent_name,
             agent: None,
@@ -167,7 +167,7 @@ impl Actor for ResidentActor {
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            Message::Look => state.hinted.store(false, Ordering::Release),
+            Message::Look => state.flags.hinted.store(false, Ordering::Release),
             Message::Returned { pulse, agent } => state.returned(&myself, &pulse, agent).await,
             Message::Cancel(request) => state.cancel(&myself, request).await,
             Message::GraceOver(pulse) => state.grace_over(&myself, &pulse).await,
@@ -204,6 +204,7 @@ impl State {
     /// Does what the actor needs now.
     async fn advance(&mut self, myself: &ActorRef<Message>) {
         self.timer = None;
+        self.flags.looks.store(false, Ordering::Release);
         let (number, now) = (self.number, self.hub.clock.now());
         let found = self.hub.store.look(move |state| {
             let row = state.row(number)?;
@@ -228,6 +229,7 @@ impl State {
             if found.interrupt && found.turn.is_some() {
                 self.interrupt(myself);
             }
+            self.flags.looks.store(true, Ordering::Release);
             return self.look_at(myself, found.next, now);
         }
         self.close(found.orphans);
@@ -242,6 +244,8 @@ impl State {
         let closing = self.hub.phase() != Phase::Running;
         let held = found.standing.held || spec.is_none() || closing || unmade.is_some();
         let standing = Standing { held, ..found.standing };
+        let waits = held || standing.mail.is_some() || standing.again_at.is_some();
+        self.flags.looks.store(waits || standing.queued, Ordering::Release);
         match (need(&standing, now, self.hub.config.window), spec) {
             (Need::Turn(start), Some(spec)) => {
                 let Some(agent) = self.agent_name.clone() else {

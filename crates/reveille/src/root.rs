@@ -6,13 +6,12 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use reveille_store::record::Number;
 
-use crate::hub::Hub;
+use crate::hub::{Flags, Hub};
 use crate::resident::{Identity, ResidentActor};
 
 /// Failures of one actor within [`PERIOD`] that are answered by a restart.
@@ -88,11 +87,8 @@ impl State {
         if self.hub.resident(number).is_some() || self.fails_too_often(number) {
             return;
         }
-        let identity = Identity {
-            hub: Arc::clone(&self.hub),
-            number,
-            hinted: Arc::new(AtomicBool::new(false)),
-        };
+        let identity =
+            Identity { hub: Arc::clone(&self.hub), number, flags: Arc::new(Flags::default()) };
         match Actor::spawn_linked(None, ResidentActor, identity, myself.get_cell()).await {
             Ok((actor, _)) => {
                 self.numbers.insert(actor.get_id(), number);

@@ -197,11 +197,9 @@ impl Runtime {
                 commits.borrow_and_update();
                 let now = self.hub.clock.now();
                 let idle = self.hub.store.look(move |state| {
-                    let of_session =
-                        state.rows().iter().filter(|row| row.address.session() == session);
-                    of_session
-                        .into_iter()
-                        .all(|row| row.run.is_none() && row.wake_worthy(now).is_none())
+                    let mut of_session =
+                        state.watched().filter(|(_, row)| row.address.session() == session);
+                    of_session.all(|(_, row)| row.run.is_none() && row.wake_worthy(now).is_none())
                 });
                 if idle.await? {
                     return Ok(());

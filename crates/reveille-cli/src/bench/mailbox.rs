@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::future::Future;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -37,16 +37,21 @@ struct Found {
     theirs: Histogram<u64>,
     acknowledged: Vec<u64>,
     written: u64,
+    /// Commits of the store, each with one sync.
+    commits: u64,
     busy: bool,
 }
 
 /// Measures and prints.
 pub(super) async fn run(args: &MailboxArgs, json: bool) -> anyhow::Result<ExitCode> {
     let folder = folder(args.data.as_deref())?;
-    let runtime = runtime(&folder.path().join("data")).await?;
+    let commits = Arc::new(AtomicU64::new(0));
+    let runtime = runtime(&folder.path().join("data"), &commits).await?;
     let to = mailboxes(&runtime, args.mailboxes).await?;
     let floor = Arc::new(Floor::open(folder.path())?);
-    let mut found = measure(args, &runtime, &to, &floor, json).await?;
+    let before = commits.load(Ordering::Relaxed);
+    let mut found = measure(folder.path(), args, &runtime, &to, &floor, json).await?;
+    found.commits = commits.load(Ordering::Relaxed) - before;
     drop(floor);
     let rate = median(&mut found.rates);
     let open = open_loop(args, &runtime, &to, rate, &mut found.acknowledged).await?;
@@ -57,13 +62,17 @@ pub(super) async fn run(args: &MailboxArgs, json: bool) -> anyhow::Result<ExitCo
 }
 
 /// A runtime whose mailboxes are never full: it measures sends alone, nothing is injected.
-async fn runtime(data: &std::path::Path) -> anyhow::Result<Runtime> {
+async fn runtime(data: &std::path::Path, commits: &Arc<AtomicU64>) -> anyhow::Result<Runtime> {
     let mut config = Config::default();
     config.limits.unread_messages = usize::MAX;
     config.limits.unread_bytes = u64::MAX;
     config.limits.store_messages = u64::MAX;
     config.limits.store_bytes = u64::MAX;
-    Ok(Runtime::builder(Store::open(data)?).config(config).start().await?)
+    let commits = Arc::clone(commits);
+    let count = Arc::new(move |_: &reveille::Committed<'_>| {
+        commits.fetch_add(1, Ordering::Relaxed);
+    });
+    Ok(Runtime::builder(Store::open(data)?).config(config).observe(count).start().await?)
 }
 
 async fn mailboxes(runtime: &Runtime, count: u32) -> anyhow::Result<Arc<Vec<Address>>> {
@@ -86,6 +95,7 @@ async fn mailboxes(runtime: &Runtime, count: u32) -> anyhow::Result<Arc<Vec<Addr
 
 #[allow(clippy::disallowed_methods)] // measures
 async fn measure(
+    folder: &std::path::Path,
     args: &MailboxArgs,
     runtime: &Runtime,
     to: &Arc<Vec<Address>>,
@@ -102,14 +112,15 @@ async fn measure(
         theirs: histogram()?,
         acknowledged: Vec::new(),
         written: 0,
+        commits: 0,
         busy: false,
     };
     let raw: Arc<[u8]> = vec![7; args.body as usize + OVERHEAD].into();
     for pair in 1..=PAIRS {
-        let before = written_bytes();
+        let before = written_bytes(folder);
         let send = send(runtime, to, args.body);
         let ours = slice(args.senders, span, send).await?;
-        found.written += written_bytes() - before;
+        found.written += written_bytes(folder) - before;
         let (floor, raw) = (Arc::clone(floor), Arc::clone(&raw));
         let append = move |_, _| {
             let (floor, raw) = (Arc::clone(&floor), Arc::clone(&raw));
@@ -162,31 +173,30 @@ where
     let mut tasks = tokio::task::JoinSet::new();
     for sender in 0..senders {
         let (act, over) = (act.clone(), Arc::clone(&over));
-        let mut latencies = histogram()?;
         tasks.spawn(async move {
-            let mut done = Vec::new();
-            let mut n = 0;
+            let (mut done, mut n) = (Vec::new(), 0);
             while !over.load(Ordering::Relaxed) {
                 let asked = Instant::now();
                 let Some(seq) = act(sender, n).await else { break };
-                latencies.saturating_record(nanos(asked.elapsed()));
-                done.push(seq);
+                done.push((seq, nanos(asked.elapsed())));
                 n += 1;
             }
-            (done, latencies)
+            done
         });
     }
     tokio::time::sleep(span).await;
     over.store(true, Ordering::Relaxed);
+    let all = tasks.join_all().await;
+    let elapsed = begun.elapsed();
+    // Counting is not measured.
     let mut slice = Slice { rate: 0.0, done: Vec::new(), latencies: histogram()? };
-    while let Some(task) = tasks.join_next().await {
-        let (done, latencies) = task?;
-        slice.done.extend(done);
-        slice.latencies.add(&latencies)?;
+    for (seq, nanos) in all.into_iter().flatten() {
+        slice.done.push(seq);
+        slice.latencies.saturating_record(nanos);
     }
     #[allow(clippy::cast_precision_loss)] // a count of messages is far below 2^52
     let count = slice.done.len() as f64;
-    slice.rate = count / begun.elapsed().as_secs_f64();
+    slice.rate = count / elapsed.as_secs_f64();
     Ok(slice)
 }
 
@@ -207,7 +217,6 @@ async fn open_loop(
     let begun = Instant::now();
     for sender in 0..args.senders {
         let act = act.clone();
-        let mut latencies = histogram()?;
         tasks.spawn(async move {
             let (mut done, mut n) = (Vec::new(), 0u32);
             // Senders begin one after the other, not all at once.
@@ -215,18 +224,16 @@ async fn open_loop(
             while due < begun + span {
                 tokio::time::sleep_until(due.into()).await;
                 let Some(seq) = act(sender, u64::from(n)).await else { break };
-                latencies.saturating_record(nanos(due.elapsed()));
-                done.push(seq);
+                done.push((seq, nanos(due.elapsed())));
                 (due, n) = (due + every, n + 1);
             }
-            (done, latencies)
+            done
         });
     }
     let mut all = histogram()?;
-    while let Some(task) = tasks.join_next().await {
-        let (done, latencies) = task?;
-        acknowledged.extend(done);
-        all.add(&latencies)?;
+    for (seq, nanos) in tasks.join_all().await.into_iter().flatten() {
+        acknowledged.push(seq);
+        all.saturating_record(nanos);
     }
     Ok(all)
 }
@@ -258,6 +265,8 @@ fn print(
     let bytes =
         found.written as f64 / (found.ours.len() as f64 * f64::from(args.body.max(1))).max(1.0);
     let (ours, theirs) = (&found.ours, &found.theirs);
+    #[allow(clippy::cast_precision_loss)] // a count of messages is far below 2^52
+    let batch = ours.len() as f64 / found.commits.max(1) as f64;
     if json {
         return out::line(json!({
             "senders": args.senders, "mailboxes": args.mailboxes,
@@ -268,6 +277,7 @@ fn print(
             "open_p50_us": micros(open, 0.5), "open_p99_us": micros(open, 0.99),
             "open_p999_us": micros(open, 0.999),
             "bytes_per_body_byte": bytes, "lost": lost, "duplicated": duplicated,
+            "commits": found.commits, "sends_per_commit": batch,
             "busy": found.busy, "machine": machine,
         }));
     }
@@ -282,7 +292,9 @@ fn print(
         micros(open, 0.5),
         micros(open, 0.99),
     ));
-    out::line(format_args!("{bytes:.1} bytes written per byte of body"));
+    out::line(format_args!(
+        "{bytes:.1} bytes written per byte of body, {batch:.1} sends with each sync"
+    ));
     out::line(format_args!("{lost} lost, {duplicated} duplicated"));
     if found.busy {
         out::line("the machine was busy with other things: do not believe these figures");

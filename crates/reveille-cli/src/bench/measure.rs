@@ -17,11 +17,16 @@ pub(super) fn micros(histogram: &Histogram<u64>, quantile: f64) -> f64 {
     (nanos / 100.0).round() / 10.0
 }
 
-/// Bytes that this process has caused to be written to the device.
-pub(super) fn written_bytes() -> u64 {
-    let io = fs::read_to_string("/proc/self/io").unwrap_or_default();
-    let line = io.lines().find_map(|line| line.strip_prefix("write_bytes: "));
-    line.and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
+/// Bytes written so far to the device below a path, by whomever.
+pub(super) fn written_bytes(path: &std::path::Path) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let Ok(device) = fs::metadata(path).map(|meta| meta.dev()) else {
+        return 0;
+    };
+    let (major, minor) = ((device >> 8) & 0xfff, (device & 0xff) | ((device >> 12) & 0xf_ff00));
+    let stat = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/stat"));
+    let sectors = stat.unwrap_or_default().split_whitespace().nth(6).and_then(|n| n.parse().ok());
+    sectors.unwrap_or(0) * 512
 }
 
 /// Processor time in ticks: of the whole machine, and of this process.

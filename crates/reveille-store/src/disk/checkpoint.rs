@@ -1,8 +1,9 @@
 //! Checkpoints: rows written behind the log, so that replay has an end.
 //!
-//! A cycle begins whenever a quarter of the history has been logged. It takes the rows that changed
-//! since the cycle before, and writes them in key order, a slice with each commit that happens
-//! anyway. When all are written, replay may begin where the cycle began: rows that changed
+//! A cycle begins when a quarter of the history has been logged, and no fewer bytes than the rows will
+//! take: so checkpoints never write more than the log does, however much mail waits in the rows. It
+//! takes the rows that changed since the cycle before, and writes them in key order, a slice with
+//! each commit that happens anyway. When all are written, replay may begin where the cycle began: rows that changed
 //! meanwhile say up to which record they are complete.
 
 use std::collections::BTreeSet;
@@ -14,6 +15,12 @@ use super::{Checkpoint, REG, ROW_KIND, frame};
 use crate::error::DiskError;
 use crate::record::Number;
 use crate::state::State;
+
+/// Bytes that a row and a waiting message take in a checkpoint, about.
+const ROW_BYTES: u64 = 200;
+const MAIL_BYTES: u64 = 64;
+/// Bytes of rows that are written with one commit, about: nobody waits long for a checkpoint.
+const SLICE_BYTES: usize = 512 * 1024;
 
 /// The checkpoint that is under way.
 #[derive(Debug, Default)]
@@ -31,7 +38,8 @@ impl Cycle {
     /// so the cycle covers it.
     pub(super) fn begin_if_due(&mut self, written: u64, every: u64, state: &mut State) {
         self.logged += written;
-        if self.begun.is_none() && self.logged >= every {
+        let rows = || state.dirty.len() as u64 * ROW_BYTES + state.counters.unread * MAIL_BYTES;
+        if self.begun.is_none() && self.logged >= every && self.logged >= rows() {
             self.begin(state);
         }
     }
@@ -59,14 +67,21 @@ impl Cycle {
         }
         let as_of = Seq(state.next().0 - 1);
         let mut reg = txn.open_table(REG)?;
+        let mut bytes = 0;
         for _ in 0..limit {
+            // Closing writes all of them at once.
+            if bytes > SLICE_BYTES && limit != usize::MAX {
+                return Ok(None);
+            }
             let Some(number) = self.rest.pop_first() else {
                 return Ok(self.begun.take());
             };
             if let Some(row) = state.row(number) {
                 let mut row = row.clone();
                 row.as_of = as_of;
-                reg.insert(number, frame(ROW_KIND, &row)?.as_slice())?;
+                let row = frame(ROW_KIND, &row)?;
+                bytes += row.len();
+                reg.insert(number, row.as_slice())?;
             }
         }
         Ok(None)

@@ -57,6 +57,7 @@ impl Disk {
             checkpoint,
             cycle: Cycle::default(),
             cold,
+            tidied: Seq::ZERO,
         };
         Ok((disk, state))
     }

@@ -5,7 +5,7 @@
 //! into segments of about 16 KiB; whether one is still needed is read off the rows, so segments have
 //! no marks of their own. A segment is rewritten below half, and removed when nothing in it is kept.
 
-use redb::WriteTransaction;
+use redb::{ReadableTable as _, WriteTransaction};
 use reveille_core::Seq;
 
 use super::read::Packed;
@@ -13,11 +13,19 @@ use super::{COLD, Disk, EDGE_KIND, LOG, META, SEGMENT_KIND, damaged, frame, unfr
 use crate::blob;
 use crate::codec;
 use crate::error::DiskError;
+use crate::record::Record;
 use crate::state::State;
+use crate::state::row::Row;
 
 /// How much longer than the history the log grows before blobs leave it: many at a time, so that
 /// what is kept of them fills segments.
 const SLACK_BYTES: u64 = 1 << 20;
+/// Segments that are looked through at the end of a checkpoint.
+const SEGMENTS_PER_TIDY: usize = 512;
+/// The types of records that a row may lead to.
+const SENT: u8 = 3;
+const DEAD: u8 = 11;
+const RUN_ENDED: u8 = 12;
 /// A segment is closed when it has this many bytes.
 const SEGMENT_BYTES: usize = 16 * 1024;
 
@@ -45,9 +53,6 @@ impl Disk {
         if !tidy && !leaves(self) {
             return Ok(());
         }
-        let mut kept: Vec<Seq> = state.rows().iter().flat_map(|row| row.kept()).collect();
-        kept.sort_unstable();
-        kept.dedup();
         let mut packed = Vec::new();
         let mut dropped = 0;
         let mut log = txn.open_table(LOG)?;
@@ -58,7 +63,7 @@ impl Disk {
             let bytes = log
                 .remove(blob.first.0)?
                 .ok_or_else(|| DiskError::blob(blob.first, "it is missing"))?;
-            pack(bytes.value(), &kept, &mut packed)?;
+            pack(bytes.value(), state, &mut packed)?;
             dropped += blob.bytes;
             self.log_bytes -= blob.bytes;
         }
@@ -67,7 +72,7 @@ impl Disk {
             txn.open_table(META)?.insert("edge", frame.as_slice())?;
         }
         if tidy {
-            self.tidy(txn, &kept, &mut packed)?;
+            self.tidy(txn, state, &mut packed)?;
         }
         self.write_segments(txn, packed)
     }
@@ -76,22 +81,32 @@ impl Disk {
     fn tidy(
         &mut self,
         txn: &WriteTransaction,
-        kept: &[Seq],
+        state: &State,
         packed: &mut Vec<Packed>,
     ) -> Result<(), DiskError> {
-        let is_kept = |seq: &Seq| kept.binary_search(seq).is_ok();
-        let thin = |seqs: &[Seq]| seqs.iter().filter(|seq| is_kept(seq)).count() * 2 < seqs.len();
+        let next = self.tidied.next();
         let keys: Vec<Seq> =
-            self.cold.iter().filter(|(_, seqs)| thin(seqs)).map(|(key, _)| *key).collect();
+            self.cold.range(next..).map(|(key, _)| *key).take(SEGMENTS_PER_TIDY).collect();
+        self.tidied = keys.last().copied().unwrap_or(Seq::ZERO);
         let mut cold = txn.open_table(COLD)?;
         for key in keys {
-            self.cold.remove(&key);
-            let Some(bytes) = cold.remove(key.0)? else {
-                continue;
+            let segment: Vec<Packed> = match cold.get(key.0)? {
+                Some(bytes) => unframe(SEGMENT_KIND, bytes.value())
+                    .map_err(|error| damaged("segment", key, error))?,
+                None => continue,
             };
-            let segment: Vec<Packed> = unframe(SEGMENT_KIND, bytes.value())
-                .map_err(|error| damaged("segment", key, error))?;
-            packed.extend(segment.into_iter().filter(|packed| is_kept(&packed.seq)));
+            let all = segment.len();
+            let mut kept = Vec::with_capacity(all);
+            for one in segment {
+                if is_kept(state, one.seq, &one.frame)? {
+                    kept.push(one);
+                }
+            }
+            if kept.len() * 2 < all {
+                cold.remove(key.0)?;
+                self.cold.remove(&key);
+                packed.extend(kept);
+            }
         }
         Ok(())
     }
@@ -127,18 +142,41 @@ impl Disk {
 }
 
 /// Adds the records of a blob that are still needed.
-fn pack(bytes: &[u8], kept: &[Seq], packed: &mut Vec<Packed>) -> Result<(), DiskError> {
+fn pack(bytes: &[u8], state: &State, packed: &mut Vec<Packed>) -> Result<(), DiskError> {
     let (header, body) = blob::read(bytes).map_err(|error| DiskError::blob(Seq::ZERO, error))?;
     let mut rest = body;
     for seq in (header.first.0..header.end().0).map(Seq) {
         let (_, after) =
             codec::read_frame(rest).map_err(|error| DiskError::blob(header.first, error))?;
         let frame = rest.get(..rest.len() - after.len()).unwrap_or(&[]);
-        if kept.binary_search(&seq).is_ok() {
+        if is_kept(state, seq, frame)? {
             let (at, salt) = (header.stamp.at, header.stamp.salt);
             packed.push(Packed { seq, at, salt, frame: frame.to_vec() });
         }
         rest = after;
     }
     Ok(())
+}
+
+/// Whether a row still leads to a record: unread or dead mail, mail that awaits acknowledgement, an
+/// actor's latest outcome, and one whose notice has not been read.
+fn is_kept(state: &State, seq: Seq, frame: &[u8]) -> Result<bool, DiskError> {
+    let damaged = |error: codec::CodecError| DiskError::blob(seq, error);
+    let (frame, _) = codec::read_frame(frame).map_err(damaged)?;
+    // Most records are none of these: they are not decoded.
+    if ![SENT, RUN_ENDED, DEAD].contains(&frame.kind) {
+        return Ok(false);
+    }
+    let row = |actor| state.row(actor);
+    Ok(match Record::read(frame).map_err(damaged)? {
+        Record::Sent(sent) => sent.to.into_iter().filter_map(row).any(|row| row.keeps(seq)),
+        Record::Dead(dead) => {
+            row(dead.actor).is_some_and(|row| row.dead.iter().any(|dead| dead.why == seq))
+        }
+        Record::RunEnded(ended) => {
+            let latest = |row: &Row| row.ended.as_ref().is_some_and(|ended| ended.outcome == seq);
+            row(ended.actor).is_some_and(latest) || state.is_told_of(ended.actor, seq)
+        }
+        _ => false,
+    })
 }

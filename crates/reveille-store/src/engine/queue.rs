@@ -44,6 +44,9 @@ pub(crate) struct Queue {
 #[derive(Default)]
 struct Waiting {
     jobs: VecDeque<Job>,
+    /// With how many requests the writer wants to be woken: a wake for each of them would cost more
+    /// than the work.
+    wanted: usize,
     setup: Option<Setup>,
     closing: bool,
     closed: bool,
@@ -83,8 +86,11 @@ impl Writer {
                     return false;
                 }
                 waiting.jobs.push_back(job);
+                let enough = waiting.jobs.len() >= waiting.wanted;
                 drop(waiting);
-                queue.arrived.notify_one();
+                if enough {
+                    queue.arrived.notify_one();
+                }
                 true
             }
         }
@@ -152,28 +158,31 @@ impl Queue {
     #[allow(clippy::disallowed_methods)] // measures the disk: no rule depends on it
     fn serve(&self, mut engine: Engine) -> Result<(), OpError> {
         let _refuse = RefuseAfter(self);
-        let mut last = 1;
+        let mut last: usize = 1;
         let mut sync = Duration::ZERO;
-        while let Some(first) = self.first(&mut engine) {
+        let mut taken: VecDeque<Job> = VecDeque::new();
+        while self.first(&mut engine, &mut taken) {
             let begun = Instant::now();
             let patience = GATHER.min(sync / 4);
-            let mut first = Some(first);
             let mut gathered = begun;
-            last = engine.run(|taken| {
-                gathered = Instant::now();
-                first.take().or_else(|| {
-                    let enough = taken >= last;
-                    let left = patience.saturating_sub(gathered - begun);
-                    self.more(taken, if enough { Duration::ZERO } else { left })
-                })
+            last = engine.run(|count| {
+                if taken.is_empty() && count < BATCH {
+                    let left = patience.saturating_sub(begun.elapsed());
+                    self.more(&mut taken, last.saturating_sub(count), left);
+                    gathered = Instant::now();
+                }
+                taken.pop_front()
             });
             sync = (sync * 7 + gathered.elapsed()) / 8;
         }
         engine.close()
     }
 
-    /// Waits for the first request of a commit; `None` when the store is closed and all is done.
-    fn first(&self, engine: &mut Engine) -> Option<Job> {
+    /// Waits for the first requests of a commit; false when the store is closed and all is done.
+    fn first(&self, engine: &mut Engine, taken: &mut VecDeque<Job>) -> bool {
+        if !taken.is_empty() {
+            return true;
+        }
         let mut waiting = self.waiting.lock();
         loop {
             if let Some(setup) = waiting.setup.take() {
@@ -182,25 +191,27 @@ impl Queue {
             if std::mem::take(&mut waiting.closing) {
                 engine.closing();
             }
-            if let Some(job) = waiting.jobs.pop_front() {
-                return Some(job);
+            if !waiting.jobs.is_empty() {
+                std::mem::swap(&mut waiting.jobs, taken);
+                return true;
             }
             if waiting.closed {
-                return None;
+                return false;
             }
+            waiting.wanted = 1;
             self.arrived.wait(&mut waiting);
         }
     }
 
-    /// The next request of the same commit, if one comes soon enough.
-    fn more(&self, taken: usize, patience: Duration) -> Option<Job> {
-        if taken >= BATCH {
-            return None;
-        }
+    /// More requests of the same commit: those that are there, or so many if they come soon enough.
+    fn more(&self, taken: &mut VecDeque<Job>, wanted: usize, patience: Duration) {
         let mut waiting = self.waiting.lock();
-        if waiting.jobs.is_empty() && !waiting.closed && patience > Duration::ZERO {
+        if waiting.jobs.len() < wanted && !waiting.closed && patience > Duration::ZERO {
+            waiting.wanted = wanted;
             self.arrived.wait_for(&mut waiting, patience);
         }
-        waiting.jobs.pop_front()
+        std::mem::swap(&mut waiting.jobs, taken);
+        // While it commits nobody need wake it.
+        waiting.wanted = usize::MAX;
     }
 }

@@ -174,6 +174,14 @@ impl Row {
         self.holds.iter().find(by).map(|hold| hold.id)
     }
 
+    /// Whether a message is unread, dead, or awaits acknowledgement here.
+    pub(crate) fn keeps(&self, message: Seq) -> bool {
+        self.pending.binary_search_by_key(&message, Mail::seq).is_ok()
+            || self.open.iter().flat_map(|open| &open.mail).any(|one| one.mail.seq() == message)
+            || self.dead.iter().any(|dead| dead.seq == message)
+            || self.unacknowledged.iter().any(|due| due.seq == message)
+    }
+
     /// The records that this row still leads to: they must not leave the store.
     pub(crate) fn kept(&self) -> impl Iterator<Item = Seq> + '_ {
         let outcome = self.ended.iter().map(|ended| ended.outcome);

@@ -61,9 +61,10 @@ impl Step for Send {
         store_room(state, draft, numbers.len(), message.sent.bytes)?;
         let delayed = message.sent.not_before.is_some_and(|due| due > draft.at());
         let placed = if delayed { MailState::Delayed } else { MailState::Pending };
-        let id = MessageId::new(accept(state, draft, &numbers, message, hops)?, draft.stamp);
         let placed = |row: &Row| (row.address.clone(), placed);
-        let states = numbers.iter().filter_map(|&number| state.row(number)).map(placed).collect();
+        let rows = numbers.iter().filter_map(|&number| state.row(number));
+        let states = rows.map(placed).collect();
+        let id = MessageId::new(accept(state, draft, numbers, message, hops)?, draft.stamp);
         Ok(Accepted { id, duplicate: false, states })
     }
 }
@@ -253,29 +254,32 @@ pub(super) fn store_room(
 
 fn displaced<'a>(row: &'a Row, message: &Sent) -> impl Iterator<Item = &'a Mail> + use<'a> {
     let (merge, sender) = (message.merge, message.sender);
-    row.pending
-        .iter()
-        .filter(move |mail| merge != 0 && (mail.merge, mail.sender) == (merge, sender))
+    let merges = (merge != 0).then_some(&row.pending);
+    merges.into_iter().flatten().filter(move |mail| (mail.merge, mail.sender) == (merge, sender))
 }
 
 /// Drafts what accepting the message changes.
 fn accept(
     state: &State,
     draft: &mut Draft,
-    to: &[Number],
+    to: Vec<Number>,
     message: Prepared,
     hops: u8,
 ) -> Result<Seq, OpError> {
     let (resume, hold, reply_to) =
         (message.options.resume, message.options.hold, message.options.reply_to);
-    let mut sent = message.to(to.to_vec())?;
+    let mut sent = message.to(to)?;
     sent.hops = hops;
     if let Caller::Actor(address) = &sent.from {
         sent.sender = state.find(address).map_or(Sender::Runtime, Sender::Actor);
     }
     answer_shutdown(state, draft, &sent, reply_to)?;
-    for (number, row) in to.iter().filter_map(|&number| state.row(number).map(|row| (number, row)))
-    {
+    for index in 0..sent.to.len() {
+        let Some((number, row)) =
+            sent.to.get(index).and_then(|&number| state.row(number).map(|row| (number, row)))
+        else {
+            continue;
+        };
         let gone: Vec<&Mail> = displaced(row, &sent).collect();
         let first = gone.iter().map(|mail| mail.at).min();
         sent.since =
@@ -288,10 +292,10 @@ fn accept(
             draft.push(Resumed { actor: number, by: sent.from.clone() });
         }
     }
-    let by = sent.from.clone();
+    let held = hold.then(|| (sent.to.clone(), sent.from.clone()));
     let seq = draft.push(sent);
-    if hold {
-        for &actor in to {
+    if let Some((to, by)) = held {
+        for actor in to {
             let (reason, note) = (HoldReason::Alert(seq), "an alert is to be acknowledged".into());
             draft.push(Held { actor, reason, note, by: by.clone() });
         }
