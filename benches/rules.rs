@@ -8,7 +8,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use reveille_core::compose::{InjectionLimits, Item, compose};
 use reveille_core::id::Stamp;
 use reveille_core::message::{Content, Kind, Rank};
-use reveille_core::render::{parse_xml, xml};
+use reveille_core::render::{Style, parse, text};
 use reveille_core::{
     ActorName, Address, Caller, Entry, Injection, InjectionId, MessageId, RunId, Seq, SessionId,
     Text, Timestamp, Trigger,
@@ -52,11 +52,11 @@ fn rules(criterion: &mut Criterion) {
     });
     let full = injection(100);
     criterion.bench_function("render 100 messages", |bench| {
-        bench.iter(|| xml(black_box(&full)));
+        bench.iter(|| text(black_box(&full)));
     });
-    let text = xml(&full);
+    let written = text(&full);
     criterion.bench_function("read 100 messages back", |bench| {
-        bench.iter(|| parse_xml(black_box(&text)).unwrap());
+        bench.iter(|| parse(Style::Xml, black_box(&written)).unwrap());
     });
 }
 

@@ -1,6 +1,6 @@
 //! Text that pretends to be something else.
 
-use reveille::render::{parse_xml, xml};
+use reveille::render::{Style, parse};
 use reveille::{Caller, FailureClass, Message, Spawn, TurnError, TurnReport};
 use reveille_tests::world::{World, idle, session};
 
@@ -23,7 +23,7 @@ fn b149_no_text_closes_its_envelope() {
     let world = World::default()
         .agent("lead", move |host| {
             host.agent(move |_, injection| {
-                keep.lock().push(xml(&injection));
+                keep.lock().push(injection.text());
                 async { Ok(TurnReport::success("read")) }
             })
         })
@@ -51,7 +51,7 @@ fn b149_no_text_closes_its_envelope() {
             let texts = texts.lock();
             let entries: Vec<_> = texts
                 .iter()
-                .flat_map(|text| parse_xml(text).expect("it parses as what it is").entries)
+                .flat_map(|text| parse(Style::Xml, text).expect("it parses as what it is").entries)
                 .collect();
             assert_eq!(entries.len(), 2, "one envelope for each message, and no other element");
             let of = |element: &str| entries.iter().find(|entry| entry.element == element).unwrap();

@@ -115,7 +115,7 @@ impl Agent for CommandAgent {
         // the two reads an empty input and has nothing to work on.
         // Dropped from the last to the first: the group is killed before its note goes.
         let (mut child, entry, group) = self.0.start(turn)?;
-        let text = reveille::render::xml(&injection);
+        let text = injection.text();
         let (mut head, mut tail) = (Head::default(), Tail::default());
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());

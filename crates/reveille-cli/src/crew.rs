@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use reveille::limits::SLOTS;
 use reveille::message::label;
-use reveille::{AgentName, AgentSpec, Config, Text};
+use reveille::{AgentName, AgentSpec, Config, Style, Text};
 use reveille_agents::Command;
 use reveille_agents::ledger::Ledger;
 use serde::{Deserialize, Serialize};
@@ -64,22 +64,14 @@ pub(crate) struct Agent {
     pub(crate) style: Style,
 }
 
-/// What happens to mail while a turn runs.
+/// What happens to mail while a turn runs. A program that is run once for each turn has no safe
+/// points, so there is nothing else to choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Busy {
     /// It waits.
     #[default]
     Queue,
-}
-
-/// How injections are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Style {
-    /// As XML.
-    #[default]
-    Xml,
 }
 
 /// A session.
@@ -229,6 +221,7 @@ impl Crew {
             }
             let spec = command.spec();
             let spec = agent.stall_after.into_iter().fold(spec, AgentSpec::stall_after);
+            let spec = spec.style(agent.style);
             (name.clone(), spec)
         };
         self.agents.iter().map(spec).collect()

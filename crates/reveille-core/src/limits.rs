@@ -66,6 +66,8 @@ pub const INJECTION_MESSAGES: usize = 100;
 pub const INJECTION_BYTES: usize = 64 * 1024;
 /// Rendered bytes of one message without its body (W6).
 pub const ENVELOPE_BYTES: usize = 4 * 1024;
+/// Rendered bytes of the lists of one message: references, labels, related ids.
+pub const LISTS_BYTES: usize = 16 * 1024;
 /// Rendered bytes that an injection takes apart from its messages.
 pub const INJECTION_HEAD_BYTES: usize = 1024;
 

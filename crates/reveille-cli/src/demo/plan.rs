@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use ignore::WalkBuilder;
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 
-use crate::crew::{Agent, Busy, Crew, Limits, Session, Style, Worker};
+use crate::crew::{Agent, Busy, Crew, Limits, Session, Worker};
 use crate::demo::fresh;
 use crate::failure::Invalid;
 use crate::out;
@@ -71,7 +71,7 @@ impl Plan {
             ]),
             stall_after,
             busy: Busy::Queue,
-            style: Style::Xml,
+            style: reveille::Style::Xml,
         };
         let worker = |agent: &str, key: String, first: String| Worker {
             agent: agent.to_owned(),

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use reveille::render::{ParsedInjection, parse_xml};
+use reveille::render::{ParsedInjection, Style, parse};
 
 use super::journal::{self, LeadLine, WorkerEvent, WorkerLine};
 use super::pause;
@@ -31,7 +31,7 @@ fn var(name: &str) -> anyhow::Result<String> {
 fn injection() -> anyhow::Result<ParsedInjection> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
-    Ok(parse_xml(&text)?)
+    Ok(parse(Style::Xml, &text)?)
 }
 
 fn journals() -> anyhow::Result<PathBuf> {

@@ -3,8 +3,9 @@
 //! Done by the caller, once, before the one writer sees it; what is wrong with the shape is kept and
 //! told by the step, at its place in the order of checks (section 3).
 
-use reveille_core::limits::ENVELOPE_BYTES;
+use reveille_core::limits::{ENVELOPE_BYTES, LISTS_BYTES};
 use reveille_core::message::label;
+use reveille_core::render::Costs;
 use reveille_core::{
     Address, Caller, Content, Delivery, Kind, Notice, OpError, Rank, Seq, TeamId, Text, Timestamp,
     render,
@@ -113,10 +114,10 @@ impl Prepared {
         let merge = post.merge_key.as_deref().map_or(0, merge_hash);
         let Post { text, delivery, resume, hold, not_before, expires_at, rank, .. } = post;
         let (bytes, reply_to) = (text.bytes(), text.reply_to.map(|id| id.seq()));
-        let mut prepared = Self::of(from, &Content::Text(text), shape);
-        let within = OpError::at_most("envelope bytes", prepared.1 as usize, ENVELOPE_BYTES);
-        prepared.0.shape = prepared.0.shape.and(within);
-        let mut prepared = prepared.0;
+        let (mut prepared, costs) = Self::of(from, &Content::Text(text), shape);
+        let within = OpError::at_most("envelope bytes", costs.envelope as usize, ENVELOPE_BYTES)
+            .and(OpError::at_most("list bytes", costs.lists as usize, LISTS_BYTES));
+        prepared.shape = prepared.shape.and(within);
         prepared.sent.urgent = urgent;
         prepared.sent.delivery = delivery;
         prepared.sent.not_before = not_before;
@@ -150,7 +151,7 @@ impl Prepared {
         Ok(Sent { tells, hops, sender, ..prepared.sent })
     }
 
-    fn of(from: Caller, content: &Content, shape: Result<(), OpError>) -> (Self, u32) {
+    fn of(from: Caller, content: &Content, shape: Result<(), OpError>) -> (Self, Costs) {
         let costs = render::costs(&from, content);
         let encoded = codec::encode(content)
             .map_err(|error| OpError::invalid("message", &error.to_string(), "encodable"));
@@ -178,7 +179,7 @@ impl Prepared {
             bytes: 0,
             content: content_bytes,
         };
-        (Self { sent, shape, options: Options::default() }, costs.envelope)
+        (Self { sent, shape, options: Options::default() }, costs)
     }
 
     /// The record for these mailboxes.
