@@ -5,12 +5,14 @@
 //! | `log` | first record -> blob | every commit, at the right edge | left edge, behind the checkpoint |
 //! | `reg` | actor number -> row | checkpoint, in key order | never |
 //! | `cold` | first record -> packed records | when their blob leaves the log | when nothing in it is kept |
+//! | `calls` | first message -> keys of calls | when their blob leaves the log | left edge, by age and number |
 //! | `meta` | name -> value | creation, checkpoint | never |
 //!
 //! The truth is `log`; a commit is one redb transaction with one sync. `checkpoint` says when rows
 //! are written, `trim` how blobs leave; both ride in commits that happen anyway. This module keeps
 //! to one writer and leaves deciding what to write to the engine.
 
+mod calls;
 mod checkpoint;
 pub(crate) mod file;
 mod load;
@@ -71,6 +73,8 @@ pub(crate) struct Checkpoint {
 pub struct DiskOptions {
     /// Bytes of log kept as history; a checkpoint begins whenever a quarter of it was written.
     pub history_bytes: u64,
+    /// How long the history is kept at the most.
+    pub history_age: std::time::Duration,
     /// Bytes of redb's page cache.
     pub cache_bytes: usize,
     /// Rows written with one commit, at most.
@@ -83,6 +87,7 @@ impl Default for DiskOptions {
     fn default() -> Self {
         Self {
             history_bytes: 32 << 20,
+            history_age: std::time::Duration::from_secs(7 * 24 * 3600),
             cache_bytes: 64 << 20,
             rows_per_commit: 16_384,
             trim_bytes: 4 << 20,
@@ -96,6 +101,8 @@ pub(crate) struct BlobRef {
     pub(crate) first: Seq,
     pub(crate) end: Seq,
     pub(crate) bytes: u64,
+    /// When its commit was begun.
+    pub(crate) at: reveille_core::Timestamp,
 }
 
 /// The redb file and what is known of it.
@@ -117,6 +124,7 @@ pub(crate) struct Disk {
     cold: BTreeMap<Seq, Vec<Seq>>,
     /// The segment that was looked through last.
     tidied: Seq,
+    calls: calls::Calls,
     reader: Arc<Reader>,
 }
 
@@ -128,6 +136,7 @@ impl Disk {
             txn.open_table(LOG)?;
             txn.open_table(REG)?;
             txn.open_table(COLD)?;
+            txn.open_table(calls::CALLS)?;
             let mut meta = txn.open_table(META)?;
             let frame = frame(STORE_KIND, &StoreMeta { format: STORE_FORMAT })?;
             meta.insert("store", frame.as_slice())?;
@@ -166,13 +175,19 @@ impl Disk {
             write_checkpoint(&txn, &checkpoint)?;
             self.checkpoint = checkpoint;
         }
-        self.trim(&txn, state, finished.is_some())?;
+        let trimmed = self.trim(&txn, state, finished.is_some())?;
         txn.commit()?;
 
         let next = parts.iter().map(|(key, _)| *key).skip(1).chain([state.next()]);
         for ((first, bytes), end) in parts.iter().zip(next) {
             let bytes = bytes.len() as u64;
-            self.blobs.push_back(BlobRef { first: *first, end, bytes });
+            self.blobs.push_back(BlobRef { first: *first, end, bytes, at: stamp.at });
+        }
+        if let Some(edge) = trimmed.edge {
+            state.forget(edge);
+        }
+        if let Some(until) = trimmed.forgotten {
+            state.forget_calls(until);
         }
         self.log_bytes += written;
         (self.chain, self.commit) = (chain, self.commit + 1);

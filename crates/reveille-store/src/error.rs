@@ -36,6 +36,19 @@ pub enum OpenError {
         /// The newest format that is known.
         known: u32,
     },
+    /// The store was written by an older program: it is to be migrated first.
+    #[error(
+        "the store in {path} has format {found}, this program writes format {known}: \
+         `reveille migrate` brings it there, after a backup"
+    )]
+    OlderFormat {
+        /// The data folder.
+        path: PathBuf,
+        /// The format of the store.
+        found: u32,
+        /// The format of this program.
+        known: u32,
+    },
     /// The folder or a file in it cannot be read or written.
     #[error("{path} cannot be used")]
     Io {
@@ -53,7 +66,9 @@ impl OpenError {
         match self {
             Self::AlreadyInUse { .. } => Code { name: "already_in_use", http: 409, exit: 4 },
             Self::Damaged { .. } => Code { name: "store_damaged", http: 503, exit: 5 },
-            Self::NewerFormat { .. } => Code { name: "store_damaged", http: 503, exit: 5 },
+            Self::OlderFormat { .. } | Self::NewerFormat { .. } => {
+                Code { name: "store_damaged", http: 503, exit: 5 }
+            }
             Self::Io { .. } => Code { name: "storage_failed", http: 503, exit: 5 },
         }
     }

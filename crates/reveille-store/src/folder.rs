@@ -104,9 +104,21 @@ impl Folder {
 
     /// Opens the store in the folder, or makes one if there never was one.
     pub(crate) fn database(&self, options: DiskOptions) -> Result<Database, OpenError> {
+        let format = self.format()?;
+        if let Some(found) = format.filter(|found| *found < STORE_FORMAT) {
+            let path = self.path.clone();
+            return Err(OpenError::OlderFormat { path, found, known: STORE_FORMAT });
+        }
+        self.database_of_any_format(options)
+    }
+
+    /// The same, of a format that only a migration reads.
+    pub(crate) fn database_of_any_format(
+        &self,
+        options: DiskOptions,
+    ) -> Result<Database, OpenError> {
         let path = self.path.join("store.redb");
-        let marker = self.path.join("FORMAT");
-        let marked = self.marked(&marker)?;
+        let marked = self.format()?.is_some();
         let size = fs::metadata(&path).map(|meta| meta.len());
         match size {
             Ok(0) => return Err(self.damaged("store.redb is empty")),
@@ -119,7 +131,7 @@ impl Folder {
         }
         let database = self.open(&path, options)?;
         if !marked {
-            self.write_marker(&marker)?;
+            self.mark()?;
         }
         Ok(database)
     }
@@ -142,13 +154,13 @@ impl Folder {
         }
     }
 
-    fn marked(&self, marker: &Path) -> Result<bool, OpenError> {
-        let text = match fs::read_to_string(marker) {
+    /// The format that the folder says its store has; `None` when there never was one.
+    pub(crate) fn format(&self) -> Result<Option<u32>, OpenError> {
+        let marker = self.path.join("FORMAT");
+        let text = match fs::read_to_string(&marker) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(source) => {
-                return Err(OpenError::Io { path: marker.to_owned(), source });
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(OpenError::Io { path: marker, source }),
         };
         let format = text.trim().strip_prefix("reveille store ").and_then(|n| n.parse().ok());
         let Some(found) = format else {
@@ -158,7 +170,20 @@ impl Folder {
             let path = self.path.clone();
             return Err(OpenError::NewerFormat { path, found, known: STORE_FORMAT });
         }
-        Ok(true)
+        Ok(Some(found))
+    }
+
+    /// Copies the store beside itself, synced, before it is changed. A copy that is there already is
+    /// one that a migration made which did not come to its end.
+    pub(crate) fn copy_store(&self, name: &str) -> Result<PathBuf, OpenError> {
+        let (from, to) = (self.path.join("store.redb"), self.path.join(name));
+        let io = |source| OpenError::Io { path: to.clone(), source };
+        let new = self.path.join(format!("{name}.new"));
+        fs::copy(&from, &new).map_err(io)?;
+        File::open(&new).and_then(|file| file.sync_all()).map_err(io)?;
+        fs::rename(&new, &to).map_err(io)?;
+        self.sync().map_err(io)?;
+        Ok(to)
     }
 
     /// Makes a store under another name, and moves it into place when it is whole: what stands
@@ -177,13 +202,15 @@ impl Folder {
         self.sync().map_err(io)
     }
 
-    fn write_marker(&self, marker: &Path) -> Result<(), OpenError> {
-        let io = |source| OpenError::Io { path: marker.to_owned(), source };
+    /// Says that the folder has a store of this program's format.
+    pub(crate) fn mark(&self) -> Result<(), OpenError> {
+        let marker = self.path.join("FORMAT");
+        let io = |source| OpenError::Io { path: marker.clone(), source };
         let new = self.path.join("FORMAT.new");
         let mut file = File::create(&new).map_err(io)?;
         file.write_all(format!("reveille store {STORE_FORMAT}\n").as_bytes()).map_err(io)?;
         file.sync_all().map_err(io)?;
-        fs::rename(&new, marker).map_err(io)?;
+        fs::rename(&new, &marker).map_err(io)?;
         self.sync().map_err(io)
     }
 

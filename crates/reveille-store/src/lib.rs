@@ -32,6 +32,7 @@ mod error;
 pub mod fault;
 mod folder;
 mod legacy;
+pub mod migrate;
 pub mod model;
 mod options;
 #[cfg(feature = "test-util")]

@@ -45,6 +45,17 @@ impl RawStore {
         Ok(Self { db: Database::open(folder.join("store.redb"))? })
     }
 
+    /// A new file in a data folder, with the tables of a store and nothing in them but its own format.
+    ///
+    /// # Errors
+    ///
+    /// Whatever redb says.
+    pub fn create(folder: &Path) -> Anything<Self> {
+        let db = Database::create(folder.join("store.redb"))?;
+        crate::disk::Disk::initialise(&db)?;
+        Ok(Self { db })
+    }
+
     /// All entries of a table.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use redb::{Database, ReadTransaction, ReadableTable as _};
 use reveille_core::{Seq, Timestamp};
 
+use super::calls::Calls;
 use super::read::{Packed, Reader};
 use super::{
     BlobRef, CHECKPOINT_KIND, COLD, Checkpoint, Cycle, Disk, DiskOptions, EDGE_KIND, LOG, META,
@@ -37,6 +38,7 @@ impl Disk {
         let rows = read_rows(&txn)?;
         let Checkpoint { replay_from, incarnation, at } = checkpoint;
         let mut state = State::new(rows, replay_from, incarnation, at);
+        let calls = Calls::load(&txn, &mut state)?;
         let log = replay(&txn, &mut state)?;
         check_edge(&txn, &log)?;
         if state.rows().iter().any(|row| row.as_of >= state.next()) {
@@ -58,6 +60,7 @@ impl Disk {
             cycle: Cycle::default(),
             cold,
             tidied: Seq::ZERO,
+            calls,
         };
         Ok((disk, state))
     }
@@ -137,7 +140,8 @@ pub(crate) fn replay(txn: &ReadTransaction, state: &mut State) -> Result<Log, Di
             }
         }
         let bytes = bytes.value().len() as u64;
-        log.blobs.push_back(BlobRef { first: key, end: header.end(), bytes });
+        let at = header.stamp.at;
+        log.blobs.push_back(BlobRef { first: key, end: header.end(), bytes, at });
         (log.chain, log.commit, whole) = (header.crc, header.commit, header.last);
     }
     let begins = log.blobs.front().map_or(Seq(1), |blob| blob.first);

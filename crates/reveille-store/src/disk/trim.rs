@@ -6,8 +6,10 @@
 //! no marks of their own. A segment is rewritten below half, and removed when nothing in it is kept.
 
 use redb::{ReadableTable as _, WriteTransaction};
-use reveille_core::Seq;
+use reveille_core::id::Stamp;
+use reveille_core::{MessageId, Seq};
 
+use super::calls::Call;
 use super::read::Packed;
 use super::{COLD, Disk, EDGE_KIND, LOG, META, SEGMENT_KIND, damaged, frame, unframe};
 use crate::blob;
@@ -29,6 +31,15 @@ const RUN_ENDED: u8 = 12;
 /// A segment is closed when it has this many bytes.
 const SEGMENT_BYTES: usize = 16 * 1024;
 
+/// What trimming made of memory's business.
+#[derive(Debug, Default)]
+pub(super) struct Trimmed {
+    /// Where the log begins now, if that has changed.
+    pub(super) edge: Option<Seq>,
+    /// Calls up to this message are remembered no more.
+    pub(super) forgotten: Option<Seq>,
+}
+
 impl Disk {
     /// Drops blobs from the left edge, within the transaction of a commit; `tidy` also goes through
     /// the segments.
@@ -37,7 +48,7 @@ impl Disk {
         txn: &WriteTransaction,
         state: &State,
         tidy: bool,
-    ) -> Result<(), DiskError> {
+    ) -> Result<Trimmed, DiskError> {
         let replay_from = self.checkpoint.replay_from;
         let history = self.options.history_bytes;
         if self.log_bytes > history + SLACK_BYTES.min(history / 4) {
@@ -45,15 +56,20 @@ impl Disk {
         } else if self.log_bytes <= history {
             self.trimming = false;
         }
+        let now = state.at();
         let leaves = |disk: &Self| {
-            let behind = disk.blobs.front().is_some_and(|blob| blob.end <= replay_from);
-            disk.trimming && behind && disk.log_bytes > history && disk.blobs.len() > 1
+            let Some(first) = disk.blobs.front().filter(|blob| blob.end <= replay_from) else {
+                return false;
+            };
+            let long = disk.trimming && disk.log_bytes > history;
+            let old = now.since(first.at) > disk.options.history_age;
+            (long || old) && disk.blobs.len() > 1
         };
         let tidy = tidy && !self.cold.is_empty();
         if !tidy && !leaves(self) {
-            return Ok(());
+            return Ok(Trimmed::default());
         }
-        let mut packed = Vec::new();
+        let (mut packed, mut calls) = (Vec::new(), Vec::new());
         let mut dropped = 0;
         let mut log = txn.open_table(LOG)?;
         while dropped < self.options.trim_bytes && leaves(self) {
@@ -63,18 +79,22 @@ impl Disk {
             let bytes = log
                 .remove(blob.first.0)?
                 .ok_or_else(|| DiskError::blob(blob.first, "it is missing"))?;
-            pack(bytes.value(), state, &mut packed)?;
+            pack(bytes.value(), state, &mut packed, &mut calls)?;
             dropped += blob.bytes;
             self.log_bytes -= blob.bytes;
         }
+        let mut trimmed = Trimmed::default();
         if let Some(edge) = self.blobs.front().filter(|_| dropped > 0) {
+            trimmed.edge = Some(edge.first);
             let frame = frame(EDGE_KIND, &edge.first)?;
             txn.open_table(META)?.insert("edge", frame.as_slice())?;
         }
         if tidy {
             self.tidy(txn, state, &mut packed)?;
         }
-        self.write_segments(txn, packed)
+        trimmed.forgotten = self.calls.write(txn, &calls, now)?;
+        self.write_segments(txn, packed)?;
+        Ok(trimmed)
     }
 
     /// Takes apart the segments of which less than half is kept.
@@ -142,13 +162,19 @@ impl Disk {
 }
 
 /// Adds the records of a blob that are still needed.
-fn pack(bytes: &[u8], state: &State, packed: &mut Vec<Packed>) -> Result<(), DiskError> {
+fn pack(
+    bytes: &[u8],
+    state: &State,
+    packed: &mut Vec<Packed>,
+    calls: &mut Vec<Call>,
+) -> Result<(), DiskError> {
     let (header, body) = blob::read(bytes).map_err(|error| DiskError::blob(Seq::ZERO, error))?;
     let mut rest = body;
     for seq in (header.first.0..header.end().0).map(Seq) {
         let (_, after) =
             codec::read_frame(rest).map_err(|error| DiskError::blob(header.first, error))?;
         let frame = rest.get(..rest.len() - after.len()).unwrap_or(&[]);
+        calls.extend(call(seq, header.stamp, frame)?);
         if is_kept(state, seq, frame)? {
             let (at, salt) = (header.stamp.at, header.stamp.salt);
             packed.push(Packed { seq, at, salt, frame: frame.to_vec() });
@@ -156,6 +182,21 @@ fn pack(bytes: &[u8], state: &State, packed: &mut Vec<Packed>) -> Result<(), Dis
         rest = after;
     }
     Ok(())
+}
+
+/// The call that a record was made by, if it may be repeated.
+fn call(seq: Seq, stamp: Stamp, frame: &[u8]) -> Result<Option<Call>, DiskError> {
+    let damaged = |error: codec::CodecError| DiskError::blob(seq, error);
+    let (frame, _) = codec::read_frame(frame).map_err(damaged)?;
+    if frame.kind != SENT {
+        return Ok(None);
+    }
+    match Record::read(frame).map_err(damaged)? {
+        Record::Sent(sent) => {
+            Ok(sent.key.map(|key| Call { key, message: MessageId::new(seq, stamp) }))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Whether a row still leads to a record: unread or dead mail, mail that awaits acknowledgement, an
