@@ -24,6 +24,16 @@ pub(crate) enum Verb {
     Up(UpArgs),
     /// Check every promise that can be checked on a store that nobody holds.
     Verify(VerifyArgs),
+    /// Write a backup of a store into a new folder.
+    Backup(crate::care::BackupArgs),
+    /// Put a backup into an absent or empty data folder, after checking it.
+    Restore(crate::care::RestoreArgs),
+    /// Make the file of a store that nobody holds as small as it can be.
+    Compact(crate::care::CareArgs),
+    /// Bring a store of an older format to this program's, after a backup.
+    Migrate(crate::care::CareArgs),
+    /// Look at a data folder: what is unusual, and what to do about it.
+    Doctor(crate::care::CareArgs),
     /// Measure on this machine, with a floor in the same run.
     #[command(subcommand)]
     Bench(crate::bench::Bench),

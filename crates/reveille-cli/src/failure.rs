@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use reveille::{Code, ConfigError, OpError, OpenError, StartError};
+use reveille_store::care::CareError;
 use serde_json::json;
 
 use crate::out;
@@ -40,6 +41,7 @@ fn code(error: &anyhow::Error) -> Code {
         .find_map(|cause| {
             let op = cause.downcast_ref::<OpError>().map(OpError::code);
             let open = || cause.downcast_ref::<OpenError>().map(OpenError::code);
+            let care = || cause.downcast_ref::<CareError>().map(CareError::code);
             let start = || match cause.downcast_ref::<StartError>()? {
                 StartError::Store(error) => Some(error.code()),
                 StartError::Config(_) => Some(INVALID),
@@ -50,7 +52,7 @@ fn code(error: &anyhow::Error) -> Code {
                 let config = cause.downcast_ref::<ConfigError>().is_some();
                 (given || config).then_some(INVALID)
             };
-            op.or_else(open).or_else(start).or_else(invalid)
+            op.or_else(open).or_else(care).or_else(start).or_else(invalid)
         })
         .unwrap_or(FAILED)
 }

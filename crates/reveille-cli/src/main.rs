@@ -4,6 +4,7 @@
 //! standard output, everything else to standard error; `--json` prints one object and nothing else.
 
 mod bench;
+mod care;
 mod cli;
 mod crew;
 mod demo;
@@ -36,6 +37,11 @@ fn main() -> ExitCode {
         Verb::Demo(args) => demo::run(&args, cli.json),
         Verb::Up(args) => up::run(&args, cli.json),
         Verb::Verify(args) => verify::run(&args, cli.json),
+        Verb::Backup(args) => care::backup(&args, cli.json),
+        Verb::Restore(args) => care::restore(&args, cli.json),
+        Verb::Compact(args) => care::compact(&args, cli.json),
+        Verb::Migrate(args) => care::migrate(&args, cli.json),
+        Verb::Doctor(args) => care::look(&args, cli.json),
         Verb::Bench(bench) => bench::run(&bench, cli.json),
         Verb::DemoLead => demo::players::lead(),
         Verb::DemoWorker => demo::players::worker(),

@@ -34,6 +34,7 @@ use crate::codec;
 use crate::error::DiskError;
 use crate::state::State;
 
+pub(crate) use self::calls::CALLS;
 pub(crate) use self::checkpoint::Cycle;
 pub(crate) use self::load::replay;
 pub(crate) use self::read::Reader;

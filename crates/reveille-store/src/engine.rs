@@ -24,6 +24,9 @@ pub(crate) use self::queue::Writer;
 /// Gives the moment of a commit.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
+/// Gives the free and all bytes of the disk below a store.
+pub type DiskSpace = Arc<dyn Fn() -> Option<(u64, u64)> + Send + Sync>;
+
 /// Is called after each commit, before anybody is answered. It must not call the store.
 pub type Observer = Arc<dyn Fn(&Committed<'_>) + Send + Sync>;
 
@@ -122,6 +125,34 @@ pub(crate) struct Engine {
     pub(crate) setup: Setup,
     salt: u16,
     failed: Option<String>,
+    space: Space,
+}
+
+/// Watches the disk's free space: sends leave a reserve alone, so that settles can always be written
+/// (section 3).
+struct Space {
+    /// Gives free and total bytes; `None` when there is no disk.
+    look: Option<DiskSpace>,
+    /// Commits until the next look.
+    countdown: u32,
+}
+
+/// Commits between two looks at the disk: a few megabytes at the most.
+const COMMITS_PER_LOOK: u32 = 64;
+
+impl Space {
+    /// How many bytes are free and how many sends leave alone, when that is too few.
+    fn low(&mut self, before: Option<(u64, u64)>) -> Option<(u64, u64)> {
+        let Some(look) = &self.look else { return None };
+        if self.countdown > 0 && before.is_none() {
+            self.countdown -= 1;
+            return before;
+        }
+        self.countdown = COMMITS_PER_LOOK;
+        let (free, total) = look()?;
+        let reserve = crate::doctor::disk_reserve(total);
+        (free < reserve).then_some((free, reserve))
+    }
 }
 
 impl std::fmt::Debug for Engine {
@@ -136,8 +167,10 @@ impl Engine {
         folder: Option<Folder>,
         setup: Setup,
         salt: u16,
+        space: Option<DiskSpace>,
     ) -> Self {
-        Self { state, disk, folder, setup, salt, failed: None }
+        let space = Space { look: space, countdown: 0 };
+        Self { state, disk, folder, setup, salt, failed: None, space }
     }
 
     /// Runs one commit: the jobs that `next` gives, which says when it has enough.
@@ -145,6 +178,7 @@ impl Engine {
         let at = (self.setup.now)().max(self.state.at());
         let stamp = Stamp { at, salt: self.salt };
         let first = self.state.next();
+        self.state.low_disk = self.space.low(self.state.low_disk);
         let mut replies: Vec<Reply> = Vec::new();
         let mut batch = Batch {
             state: &mut self.state,

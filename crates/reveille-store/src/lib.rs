@@ -24,8 +24,10 @@
 //! ```
 
 pub mod blob;
+pub mod care;
 pub mod codec;
 mod disk;
+pub mod doctor;
 mod engine;
 mod error;
 #[cfg(feature = "test-util")]
@@ -52,7 +54,7 @@ use futures_channel::oneshot;
 use reveille_core::{OpError, Outcome, Seq};
 
 pub use self::disk::{DiskOptions, STORE_FORMAT, Since};
-pub use self::engine::{Committed, Now, Observer, Setup};
+pub use self::engine::{Committed, DiskSpace, Now, Observer, Setup};
 pub use self::error::OpenError;
 pub use self::options::Options;
 pub use self::state::{State, Violation};
@@ -222,6 +224,21 @@ impl Store {
     /// As [`Store::records`].
     pub fn since(&self, from: Seq, limit: usize) -> Result<Since, OpError> {
         self.shared.reader.since(from, limit).map_err(|error| storage(&error))
+    }
+
+    /// Writes a backup into a new folder while the store is in use: the store as of one commit, with
+    /// everything that was acknowledged before this was called. May block for as long as that takes.
+    /// `progress` is told how many entries of how many are copied.
+    ///
+    /// # Errors
+    ///
+    /// [`care::CareError`]: the folder is there already, or cannot be written.
+    pub fn backup(
+        &self,
+        to: impl AsRef<Path>,
+        mut progress: impl FnMut(u64, u64),
+    ) -> Result<(), care::CareError> {
+        self.shared.reader.with_database(|db| care::backup(db, to.as_ref(), &mut progress))
     }
 
     /// The outcome that a record holds. Reads the file: may block.

@@ -7,7 +7,7 @@ use reveille_core::Timestamp;
 
 use crate::Store;
 use crate::disk::{self, Disk, DiskOptions};
-use crate::engine::{Engine, Now, Setup, Writer};
+use crate::engine::{DiskSpace, Engine, Now, Setup, Writer};
 use crate::error::{DiskError, OpenError};
 use crate::folder::{Folder, builder, guarded, opening};
 use crate::state::State;
@@ -22,6 +22,8 @@ pub struct Options {
     pub disk: DiskOptions,
     /// Gives the moment of each commit.
     pub now: Now,
+    /// Gives the free and all bytes of the disk; `None` asks the system about the data folder.
+    pub space: Option<DiskSpace>,
     /// What distinguishes the ids of this start of the store from those of others.
     pub salt: u16,
 }
@@ -44,6 +46,7 @@ impl Default for Options {
             limits: Limits::default(),
             disk: DiskOptions::default(),
             now: Arc::new(system_now),
+            space: None,
             salt: u16::try_from(salt % (1 << 16)).unwrap_or(0),
         }
     }
@@ -123,7 +126,12 @@ impl Options {
     ) -> Result<Store, OpenError> {
         let reader = loaded.0.reader();
         let setup = Setup { limits: self.limits, now: self.now, observer: None };
-        let engine = Engine::new(loaded, folder, setup, self.salt);
+        let of_folder = |_: &Folder| -> DiskSpace {
+            let path = path.to_owned();
+            Arc::new(move || crate::doctor::disk_space(&path))
+        };
+        let space = self.space.or_else(|| folder.as_ref().map(of_folder));
+        let engine = Engine::new(loaded, folder, setup, self.salt, space);
         let writer = if threaded {
             Writer::threaded(engine)
                 .map_err(|source| OpenError::Io { path: path.to_owned(), source })?

@@ -36,6 +36,8 @@ pub struct Finding {
 pub struct Report {
     /// Records in the log.
     pub records: u64,
+    /// Bytes of the log.
+    pub log_bytes: u64,
     /// The state, unless the store is too damaged to have one.
     pub state: Option<State>,
     /// What is not as promised; empty is good.
@@ -106,6 +108,7 @@ fn check_log(report: &mut Report, txn: &ReadTransaction, state: &State) -> Resul
     for entry in txn.open_table(LOG)?.iter()? {
         let (key, bytes) = entry?;
         let damaged = |error| DiskError::blob(Seq(key.value()), error);
+        report.log_bytes += bytes.value().len() as u64;
         let (header, body) = blob::read(bytes.value()).map_err(damaged)?;
         for record in blob::records(&header, body) {
             let (seq, record) = record.map_err(damaged)?;

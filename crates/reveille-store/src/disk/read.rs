@@ -80,6 +80,20 @@ impl Reader {
         seqs.iter().zip(blobs).map(|(seq, blob)| in_blob(*seq, &blob)).collect()
     }
 
+    /// Does something with the file for a while.
+    pub(crate) fn with_database<T>(
+        &self,
+        act: impl FnOnce(&Database) -> Result<T, crate::care::CareError>,
+    ) -> Result<T, crate::care::CareError> {
+        // A handle of its own: whoever closes the store need not wait for a long copy.
+        let db = self.db.read().clone();
+        let closed = || crate::OpenError::Io {
+            path: "store.redb".into(),
+            source: std::io::Error::other("the store is closed"),
+        };
+        act(&*db.ok_or_else(closed)?)
+    }
+
     /// The file, unless it was let go of.
     pub(super) fn database(&self) -> parking_lot::RwLockReadGuard<'_, Option<Arc<Database>>> {
         self.db.read()

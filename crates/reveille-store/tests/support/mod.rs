@@ -46,6 +46,7 @@ pub fn small(history_bytes: u64) -> Options {
         limits: Limits::default(),
         disk: DiskOptions { history_bytes, rows_per_commit: 2, ..DiskOptions::default() },
         now: Arc::new(now),
+        space: None,
         salt: 7,
     }
 }
