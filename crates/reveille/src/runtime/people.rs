@@ -5,7 +5,7 @@ use std::time::Duration;
 use reveille_core::{
     Address, AgentName, Caller, OpError, QuestionId, Seq, SessionId, TeamId, Text, Timestamp,
 };
-use reveille_store::record::{Answer, GroupPolicy, HoldReason};
+use reveille_store::record::{Answer, GroupPolicy, HoldReason, Record};
 use reveille_store::state::row::{self, Row, Team};
 use reveille_store::step::hold::{Hold, Release, Resume};
 use reveille_store::step::question::AnswerQuestion;
@@ -25,6 +25,8 @@ pub struct QuestionView {
     pub asker: Address,
     /// Who is asked; `None` is a person.
     pub asked: Option<Address>,
+    /// What it asks, unless that has left the history.
+    pub text: Option<String>,
     /// The tool that a permission is asked for.
     pub tool: Option<String>,
     /// What may be answered; empty means approve, deny, approve_always.
@@ -140,6 +142,7 @@ impl Runtime {
                     id: open.id,
                     asker: row.address.clone(),
                     asked: open.asked.and_then(address),
+                    text: None,
                     tool: open.tool.clone(),
                     options: open.options.clone(),
                     since: open.since,
@@ -147,9 +150,16 @@ impl Runtime {
                 };
                 row.questions.iter().map(view).collect::<Vec<_>>()
             };
-            state.watched().flat_map(|(_, row)| view(row)).collect()
+            state.watched().flat_map(|(_, row)| view(row)).collect::<Vec<_>>()
         });
-        questions.await
+        let mut questions = questions.await?;
+        let asked = questions.iter().map(|question| question.id.seq()).collect();
+        for (question, record) in questions.iter_mut().zip(ops::records(&self.hub, asked).await?) {
+            if let Some((_, Record::Asked(asked))) = record {
+                question.text = Some(asked.question.text);
+            }
+        }
+        Ok(questions)
     }
 
     /// Answers a question in the name of somebody whom the host has identified.

@@ -7,6 +7,8 @@ use reveille_store::state::row::Row;
 use reveille_store::why;
 
 use super::explain::Missing;
+use crate::ops;
+use crate::overview::ActorView;
 use crate::runtime::Runtime;
 
 /// An actor in the tree.
@@ -63,6 +65,20 @@ impl Runtime {
             entries.push(entry);
         }
         Ok(entries)
+    }
+
+    /// How one actor stands.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_actor`, `storage_failed`.
+    pub async fn actor(&self, address: &Address) -> Result<ActorView, OpError> {
+        let number = ops::number(&self.hub, address).await?;
+        let view = self
+            .hub
+            .store
+            .look(move |state| state.row(number).map(|row| ActorView::new(state, row)));
+        view.await?.ok_or_else(|| OpError::UnknownActor { address: address.clone() })
     }
 }
 
