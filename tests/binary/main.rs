@@ -7,3 +7,4 @@ mod demo;
 mod kills;
 mod ownership;
 mod up;
+mod verbs;

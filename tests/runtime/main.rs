@@ -7,5 +7,6 @@ mod cancel;
 mod failures;
 mod liveness;
 mod recovery;
+mod rest;
 mod runs;
 mod windows;

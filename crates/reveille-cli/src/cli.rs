@@ -37,6 +37,8 @@ pub(crate) enum Verb {
     /// Measure on this machine, with a floor in the same run.
     #[command(subcommand)]
     Bench(crate::bench::Bench),
+    #[command(flatten)]
+    Ask(crate::verbs::Verb),
     /// The lead of the demo: one turn on the injection on standard input.
     #[command(hide = true)]
     DemoLead,

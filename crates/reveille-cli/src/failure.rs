@@ -1,9 +1,11 @@
 //! How a command that failed ends: one line that says why, and the exit code of its kind.
 
+use std::fmt;
 use std::process::ExitCode;
 
 use reveille::{Code, ConfigError, OpError, OpenError, StartError};
 use reveille_store::care::CareError;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::out;
@@ -12,8 +14,8 @@ use crate::out;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Invalid(pub(crate) String);
 
-impl std::fmt::Display for Invalid {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
@@ -24,19 +26,55 @@ const INVALID: Code = Code { name: "invalid", http: 422, exit: 2 };
 /// Anything that has no name of its own.
 const FAILED: Code = Code { name: "failed", http: 500, exit: 1 };
 
-/// Reports an error and gives the exit code.
-pub(crate) fn report(error: &anyhow::Error, json: bool) -> ExitCode {
-    let code = code(error);
-    if json {
-        out::line(json!({ "error": { "code": code.name, "message": format!("{error:#}") } }));
-    } else {
-        out::note(format_args!("error: {error:#} [{}]", code.name));
-    }
-    ExitCode::from(code.exit)
+/// A refusal as it is told to somebody else, over the socket.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Told {
+    /// Its stable name.
+    pub(crate) code: String,
+    /// Why.
+    pub(crate) message: String,
+    /// The exit code of a command that ends with it.
+    pub(crate) exit: u8,
 }
 
-fn code(error: &anyhow::Error) -> Code {
-    error
+impl Told {
+    /// A refusal that is no operation's.
+    pub(crate) fn new(code: &Code, message: impl Into<String>) -> Self {
+        Self { code: code.name.to_owned(), message: message.into(), exit: code.exit }
+    }
+}
+
+impl From<&OpError> for Told {
+    fn from(error: &OpError) -> Self {
+        Self::new(&error.code(), error.to_string())
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Told {}
+
+/// Reports an error and gives the exit code.
+pub(crate) fn report(error: &anyhow::Error, json: bool) -> ExitCode {
+    let (code, exit) = code(error);
+    if json {
+        out::line(json!({ "error": { "code": code, "message": format!("{error:#}") } }));
+    } else {
+        out::note(format_args!("error: {error:#} [{code}]"));
+    }
+    ExitCode::from(exit)
+}
+
+/// The stable name of an error, and its exit code.
+fn code(error: &anyhow::Error) -> (String, u8) {
+    if let Some(told) = error.chain().find_map(|cause| cause.downcast_ref::<Told>()) {
+        return (told.code.clone(), told.exit);
+    }
+    let code = error
         .chain()
         .find_map(|cause| {
             let op = cause.downcast_ref::<OpError>().map(OpError::code);
@@ -54,5 +92,6 @@ fn code(error: &anyhow::Error) -> Code {
             };
             op.or_else(open).or_else(care).or_else(start).or_else(invalid)
         })
-        .unwrap_or(FAILED)
+        .unwrap_or(FAILED);
+    (code.name.to_owned(), code.exit)
 }

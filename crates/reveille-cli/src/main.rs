@@ -1,7 +1,9 @@
 //! The `reveille` command.
 //!
-//! `demo` shows the main job on real files, `up` hosts a crew, `verify` checks a store. Data goes to
-//! standard output, everything else to standard error; `--json` prints one object and nothing else.
+//! `demo` shows the main job on real files, `up` hosts a crew, `verify` checks a store; `send`, `ps` and
+//! the other verbs of [`verbs`] look and act, whether a runtime holds the folder or not. Data goes to
+//! standard output, everything else to standard error; `--json` prints objects, one on each line, and
+//! nothing else.
 
 mod bench;
 mod care;
@@ -12,7 +14,10 @@ mod failure;
 mod history;
 mod host;
 mod out;
+mod request;
+mod socket;
 mod up;
+mod verbs;
 mod verify;
 
 use std::process::ExitCode;
@@ -43,6 +48,7 @@ fn main() -> ExitCode {
         Verb::Migrate(args) => care::migrate(&args, cli.json),
         Verb::Doctor(args) => care::look(&args, cli.json),
         Verb::Bench(bench) => bench::run(&bench, cli.json),
+        Verb::Ask(verb) => verbs::run(verb, cli.json),
         Verb::DemoLead => demo::players::lead(),
         Verb::DemoWorker => demo::players::worker(),
     };

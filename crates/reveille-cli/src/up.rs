@@ -15,6 +15,7 @@ use crate::crew::Crew;
 use crate::history;
 use crate::host::Hosted;
 use crate::out;
+use crate::socket::Socket;
 
 /// How often what changed is told.
 const TELL: Duration = Duration::from_millis(200);
@@ -38,8 +39,9 @@ pub(crate) fn run(args: &UpArgs, json: bool) -> anyhow::Result<ExitCode> {
             () = interrupts.next() => return Ok(ExitCode::from(FORCED)),
         };
         let runtime = hosted.runtime.clone();
+        let mut socket = None;
         let served = tokio::select! {
-            served = serve(&mut hosted, &crew, args, &mut teller) => served,
+            served = serve(&mut hosted, &crew, args, &mut teller, &mut socket) => served,
             () = interrupts.next() => {
                 out::note("shutting down; interrupt again to force");
                 Ok(())
@@ -48,6 +50,10 @@ pub(crate) fn run(args: &UpArgs, json: bool) -> anyhow::Result<ExitCode> {
         // Whatever went wrong, what is running is given its time.
         let close = async {
             runtime.drain().await;
+            // Until here people can look at what is still running.
+            if let Some(socket) = socket {
+                socket.close().await;
+            }
             teller.tell(&hosted).await?;
             runtime.shutdown().await.context("shutting down")
         };
@@ -64,15 +70,17 @@ fn crew_folder(crew: &Path) -> anyhow::Result<PathBuf> {
     Ok(crew.parent().unwrap_or_else(|| Path::new("/")).to_owned())
 }
 
-/// Declares the crew and tells what ends. Ends when nothing is going on, if that was asked for.
+/// Declares the crew, opens the socket and tells what ends. Ends when nothing is going on, if that was asked for.
 async fn serve(
     hosted: &mut Hosted,
     crew: &Crew,
     args: &UpArgs,
     teller: &mut Teller,
+    socket: &mut Option<Socket>,
 ) -> anyhow::Result<()> {
     teller.pass_over(hosted).await?;
     hosted.declare_all(crew).await?;
+    *socket = Some(Socket::open(&args.data.folder()?, hosted.runtime.clone())?);
     let hosted = &*hosted;
     let cancel = async {
         match &args.cancel {

@@ -5,9 +5,12 @@
 //! never has an earlier timestamp.
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
+
+use crate::error::OpError;
 
 /// Milliseconds since the Unix epoch, UTC.
 #[derive(
@@ -50,6 +53,18 @@ fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// RFC 3339, in UTC.
+impl FromStr for Timestamp {
+    type Err = OpError;
+
+    fn from_str(text: &str) -> Result<Self, OpError> {
+        let wrong = || OpError::invalid("time", text, "RFC 3339 in UTC, like 2026-10-01T08:30:00Z");
+        let moment = humantime::parse_rfc3339(text).map_err(|_| wrong())?;
+        let since = moment.duration_since(SystemTime::UNIX_EPOCH).map_err(|_| wrong())?;
+        Ok(Self::from_millis(millis(since)))
+    }
+}
+
 /// RFC 3339 in UTC with milliseconds.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,6 +81,16 @@ mod tests {
     fn a_moment_is_written_as_rfc_3339_with_milliseconds() {
         assert_eq!(Timestamp::from_millis(1_500).to_string(), "1970-01-01T00:00:01.500Z");
         assert_eq!(Timestamp::MAX.to_string(), "9999-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn a_moment_is_read_back_and_one_without_a_zone_is_refused() {
+        let moment = Timestamp::from_millis(1_796_000_000_123);
+        assert_eq!(moment.to_string().parse::<Timestamp>().unwrap(), moment);
+        for wrong in ["tomorrow", "2026-10-01", "2026-10-01T08:30:00+02:00", ""] {
+            let error = wrong.parse::<Timestamp>().unwrap_err();
+            assert!(error.to_string().contains("RFC 3339"), "{error}");
+        }
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub(crate) enum Phase {
     Running,
     /// No turn starts any more.
     Closing,
+    /// Nobody runs the store: no turn starts, and what waits for one is not waited for.
+    AtRest,
 }
 
 /// The way to a resident actor.
@@ -314,9 +316,12 @@ impl Hub {
         self.next(Waited::End(actor))
     }
 
-    /// Ends when the next commit tells of this.
+    /// Ends when the next commit tells of this; at once, with an error, if nobody will.
     pub(crate) fn next(&self, waited: Waited) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
+        if self.phase() == Phase::AtRest {
+            return receiver;
+        }
         let mut waiters = self.waiters.lock();
         let waiters = waiters.entry(waited).or_default();
         waiters.retain(|waiter| !waiter.is_closed());
@@ -362,7 +367,7 @@ impl Hub {
     /// The same; a turn under way may finish what it is at.
     pub(crate) fn open_to(&self, turn: Option<Token>) -> Result<(), OpError> {
         match (self.phase(), turn) {
-            (Phase::Running, _) | (Phase::Closing, Some(_)) => Ok(()),
+            (Phase::Running | Phase::AtRest, _) | (Phase::Closing, Some(_)) => Ok(()),
             (Phase::Closing, None) => Err(OpError::ShuttingDown),
         }
     }

@@ -78,6 +78,7 @@ pub use self::runtime::Runtime;
 pub use self::runtime::events::{Event, Events, Happened};
 pub use self::runtime::look::{Audit, InboxEntry};
 pub use self::runtime::mail::{DeadView, DueView, MessageView, Place};
-pub use self::runtime::people::QuestionView;
+pub use self::runtime::people::{QuestionView, ScheduleView, TeamView};
+pub use self::runtime::tree::TreeEntry;
 pub use self::spec::{Admission, Cancel, Cancelled, Session, SessionSpec, Spawn, Worker};
 pub use self::turn::{ToolGuard, Turn};

@@ -1,13 +1,15 @@
 //! The runtime: what an embedding program calls and shuts down.
 //!
 //! Mail beyond sending is in [`mail`], holds, questions, teams and schedules in `people`, looking in
-//! `look`.
+//! `look`, a store that nobody runs in `rest`.
 
 pub(crate) mod events;
 mod explain;
 pub(crate) mod look;
 pub(crate) mod mail;
 pub(crate) mod people;
+mod rest;
+pub(crate) mod tree;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -45,13 +47,14 @@ pub(crate) struct Supervisors {
 #[derive(Debug, Clone)]
 pub struct Runtime {
     hub: Arc<Hub>,
-    supervisors: Supervisors,
+    /// `None` on a store at rest.
+    supervisors: Option<Supervisors>,
     recovered: Arc<Recovered>,
 }
 
 impl Runtime {
     pub(crate) fn new(hub: Arc<Hub>, supervisors: Supervisors, recovered: Recovered) -> Self {
-        Self { hub, supervisors, recovered: Arc::new(recovered) }
+        Self { hub, supervisors: Some(supervisors), recovered: Arc::new(recovered) }
     }
 
     pub(crate) fn hub(&self) -> Arc<Hub> {
@@ -178,8 +181,8 @@ impl Runtime {
                     Some((open, None)) => wanted = wanted.or(open),
                     None => {}
                 }
-                // Nobody tells any more only when the runtime goes; the next look says so.
-                let _ = end.await;
+                // Nobody tells any more: the runtime goes, or there is none.
+                end.await.map_err(|_| OpError::ShuttingDown)?;
             }
         };
         within(limit, wait).await
@@ -275,6 +278,9 @@ impl Runtime {
     /// run ends `interrupted`. What happened can still be looked at afterwards.
     pub async fn drain(&self) {
         self.hub.store.closing();
+        if self.supervisors.is_none() {
+            return;
+        }
         self.hub.set_phase(Phase::Closing);
         let grace = self.hub.config.shutdown_grace;
         if tokio::time::timeout(grace, self.quiet()).await.is_ok() {
@@ -296,11 +302,12 @@ impl Runtime {
     /// `storage_failed` when the store could not be closed cleanly; nothing accepted is lost.
     pub async fn shutdown(&self) -> Result<(), OpError> {
         self.drain().await;
-        self.supervisors.watchdog.stop(None);
-        // Bounded: residents and root stop at their next message.
-        let stopped = self.supervisors.root.stop_and_wait(None, Some(Duration::from_secs(5))).await;
-        if let Err(error) = stopped {
-            tracing::warn!(%error, "the supervisors did not stop in time");
+        if let Some(Supervisors { root, watchdog }) = &self.supervisors {
+            watchdog.stop(None);
+            // Bounded: residents and root stop at their next message.
+            if let Err(error) = root.stop_and_wait(None, Some(Duration::from_secs(5))).await {
+                tracing::warn!(%error, "the supervisors did not stop in time");
+            }
         }
         let store = self.hub.store.clone();
         let closed = tokio::task::spawn_blocking(move || store.close()).await;

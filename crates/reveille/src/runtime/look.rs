@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use reveille_core::limits::OVERDUE;
 use reveille_core::need::{Need, need};
-use reveille_core::{Address, Caller, Kind, MessageId, OpError, Timestamp};
+use reveille_core::{Address, Caller, Content, Kind, MessageId, OpError, Timestamp};
+use reveille_store::codec;
 use reveille_store::record::{Number, Record};
 use reveille_store::step::dead::DropOld;
 
@@ -24,6 +25,8 @@ pub struct InboxEntry {
     pub from: Caller,
     /// What it is.
     pub kind: Kind,
+    /// Its subject, if it has one that can be read.
+    pub subject: Option<String>,
     /// Since when windows count it.
     pub since: Timestamp,
     /// Whether it is in an open injection.
@@ -71,7 +74,11 @@ impl Runtime {
                 return None;
             };
             let (id, kind) = (MessageId::new(mail.seq(), stamp), mail.item.kind);
-            Some(InboxEntry { id, from: sent.from, kind, since: mail.at, offered, wakes })
+            let subject = match codec::decode(&sent.content) {
+                Ok(Content::Text(text)) => text.subject,
+                Ok(Content::Notice(_)) | Err(_) => None,
+            };
+            Some(InboxEntry { id, from: sent.from, kind, subject, since: mail.at, offered, wakes })
         };
         Ok(found.into_iter().zip(records).filter_map(entry).collect())
     }

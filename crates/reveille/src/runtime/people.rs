@@ -5,7 +5,8 @@ use std::time::Duration;
 use reveille_core::{
     Address, AgentName, Caller, OpError, QuestionId, Seq, SessionId, TeamId, Text, Timestamp,
 };
-use reveille_store::record::{Answer, GroupPolicy, HoldReason};
+use reveille_store::record::{Answer, GroupPolicy, HoldReason, Record};
+use reveille_store::state::row::{self, Row, Team};
 use reveille_store::step::hold::{Hold, Release, Resume};
 use reveille_store::step::question::AnswerQuestion;
 use reveille_store::step::schedule::{Schedule, Unschedule, When};
@@ -24,6 +25,8 @@ pub struct QuestionView {
     pub asker: Address,
     /// Who is asked; `None` is a person.
     pub asked: Option<Address>,
+    /// What it asks, unless that has left the history.
+    pub text: Option<String>,
     /// The tool that a permission is asked for.
     pub tool: Option<String>,
     /// What may be answered; empty means approve, deny, approve_always.
@@ -32,6 +35,34 @@ pub struct QuestionView {
     pub since: Timestamp,
     /// When it is denied.
     pub until: Option<Timestamp>,
+}
+
+/// A team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TeamView {
+    /// Which.
+    pub id: TeamId,
+    /// What people call it.
+    pub name: String,
+    /// Who leads it.
+    pub lead: Address,
+    /// How many members it has, its lead included.
+    pub members: usize,
+}
+
+/// A message that is sent at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScheduleView {
+    /// To whom.
+    pub address: Address,
+    /// What the schedule is called.
+    pub key: String,
+    /// When it is due next.
+    pub due: Timestamp,
+    /// How long from one time to the next; `None` is once.
+    pub every: Option<Duration>,
+    /// Who declared it.
+    pub by: Caller,
 }
 
 impl Runtime {
@@ -106,11 +137,12 @@ impl Runtime {
     pub async fn questions(&self) -> Result<Vec<QuestionView>, OpError> {
         let questions = self.hub.store.look(|state| {
             let address = |number| state.row(number).map(|row| row.address.clone());
-            let view = |row: &reveille_store::state::row::Row| {
-                let view = |open: &reveille_store::state::row::OpenQuestion| QuestionView {
+            let view = |row: &Row| {
+                let view = |open: &row::OpenQuestion| QuestionView {
                     id: open.id,
                     asker: row.address.clone(),
                     asked: open.asked.and_then(address),
+                    text: None,
                     tool: open.tool.clone(),
                     options: open.options.clone(),
                     since: open.since,
@@ -118,9 +150,16 @@ impl Runtime {
                 };
                 row.questions.iter().map(view).collect::<Vec<_>>()
             };
-            state.watched().flat_map(|(_, row)| view(row)).collect()
+            state.watched().flat_map(|(_, row)| view(row)).collect::<Vec<_>>()
         });
-        questions.await
+        let mut questions = questions.await?;
+        let asked = questions.iter().map(|question| question.id.seq()).collect();
+        for (question, record) in questions.iter_mut().zip(ops::records(&self.hub, asked).await?) {
+            if let Some((_, Record::Asked(asked))) = record {
+                question.text = Some(asked.question.text);
+            }
+        }
+        Ok(questions)
     }
 
     /// Answers a question in the name of somebody whom the host has identified.
@@ -150,6 +189,28 @@ impl Runtime {
         self.hub.store.run(CreateTeam { lead, name: name.into() }).await
     }
 
+    /// All teams, in the order of their leads.
+    ///
+    /// # Errors
+    ///
+    /// `storage_failed`.
+    pub async fn teams(&self) -> Result<Vec<TeamView>, OpError> {
+        let teams = self.hub.store.look(|state| {
+            let view = |row: &Row| {
+                let lead = row.address.clone();
+                let view = move |team: &Team| TeamView {
+                    id: team.id,
+                    name: team.name.clone(),
+                    lead: lead.clone(),
+                    members: team.members.len(),
+                };
+                row.teams.iter().map(view).collect::<Vec<_>>()
+            };
+            state.rows().iter().flat_map(view).collect()
+        });
+        teams.await
+    }
+
     /// Makes an actor that is there a member of a team.
     ///
     /// # Errors
@@ -157,11 +218,12 @@ impl Runtime {
     /// `unknown_id`, `unknown_actor`, `refused` beyond 8 members.
     pub async fn add_member(
         &self,
+        by: Caller,
         team: TeamId,
         member: Address,
         role: impl Into<String>,
     ) -> Result<Address, OpError> {
-        let (member, role, by) = (Joins::Actor(member), role.into(), Caller::Host);
+        let (member, role) = (Joins::Actor(member), role.into());
         self.hub.store.run(AddMember { team, member, role, by }).await
     }
 
@@ -172,12 +234,13 @@ impl Runtime {
     /// As [`Runtime::add_member`], `invalid`.
     pub async fn add_new_member(
         &self,
+        by: Caller,
         team: TeamId,
         agent: &str,
         role: impl Into<String>,
     ) -> Result<Address, OpError> {
         let member = Joins::Agent(AgentName::new(agent)?);
-        let (role, by) = (role.into(), Caller::Host);
+        let role = role.into();
         self.hub.store.run(AddMember { team, member, role, by }).await
     }
 
@@ -186,8 +249,13 @@ impl Runtime {
     /// # Errors
     ///
     /// `unknown_id`, `unknown_actor`.
-    pub async fn remove_member(&self, team: TeamId, member: Address) -> Result<bool, OpError> {
-        self.hub.store.run(RemoveMember { team, member, by: Caller::Host }).await
+    pub async fn remove_member(
+        &self,
+        by: Caller,
+        team: TeamId,
+        member: Address,
+    ) -> Result<bool, OpError> {
+        self.hub.store.run(RemoveMember { team, member, by }).await
     }
 
     /// The members of a team, the lead first.
@@ -199,6 +267,33 @@ impl Runtime {
         self.hub.store.look(move |state| members(state, team)).await?
     }
 
+    /// All schedules, of one actor or of all, for each actor in the order of their declaration.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_actor`, `storage_failed`.
+    pub async fn schedules(&self, actor: Option<Address>) -> Result<Vec<ScheduleView>, OpError> {
+        if let Some(actor) = &actor {
+            ops::number(&self.hub, actor).await?;
+        }
+        let schedules = self.hub.store.look(move |state| {
+            let wanted = |row: &&Row| actor.as_ref().is_none_or(|address| row.address == *address);
+            let view = |row: &Row| {
+                let address = row.address.clone();
+                let view = move |one: &row::Schedule| ScheduleView {
+                    address: address.clone(),
+                    key: one.key.clone(),
+                    due: one.due,
+                    every: one.every.map(Duration::from_millis),
+                    by: one.by.clone(),
+                };
+                row.schedules.iter().map(view).collect::<Vec<_>>()
+            };
+            state.watched().map(|(_, row)| row).filter(wanted).flat_map(view).collect()
+        });
+        schedules.await
+    }
+
     /// Sends a text at a moment. Declaring the same key again changes what is sent and when.
     ///
     /// # Errors
@@ -206,12 +301,13 @@ impl Runtime {
     /// `unknown_actor`, `invalid`, `too_large`.
     pub async fn schedule_at(
         &self,
+        by: Caller,
         actor: Address,
         key: impl Into<String>,
         at: Timestamp,
         text: Text,
     ) -> Result<Timestamp, OpError> {
-        let (key, when, by) = (key.into(), When::At(at), Caller::Host);
+        let (key, when) = (key.into(), When::At(at));
         self.hub.store.run(Schedule { actor, key, when, text, by }).await
     }
 
@@ -223,12 +319,13 @@ impl Runtime {
     /// `unknown_actor`, `invalid` for less than a second, `too_large`.
     pub async fn schedule_every(
         &self,
+        by: Caller,
         actor: Address,
         key: impl Into<String>,
         every: Duration,
         text: Text,
     ) -> Result<Timestamp, OpError> {
-        let (key, when, by) = (key.into(), When::Every(every), Caller::Host);
+        let (key, when) = (key.into(), When::Every(every));
         self.hub.store.run(Schedule { actor, key, when, text, by }).await
     }
 
