@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use redb::{Database, ReadableTable as _};
-use reveille_core::Seq;
+use reveille_core::{OpError, Seq};
 
+use crate::Store;
 use crate::blob::{self, Header};
 use crate::disk::{COLD, LOG, META, REG, begin_read};
 use crate::record::Record;
@@ -125,6 +126,38 @@ impl RawStore {
         txn.commit()?;
         Ok(())
     }
+}
+
+/// Several steps of one commit: each sees what those before it have done.
+pub struct Together<'a, 'b>(&'a mut crate::engine::Batch<'b>);
+
+impl std::fmt::Debug for Together<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Together").finish_non_exhaustive()
+    }
+}
+
+impl Together<'_, '_> {
+    /// Runs a step of this commit.
+    ///
+    /// # Errors
+    ///
+    /// What the step refuses.
+    pub fn step<S: crate::step::Step>(&mut self, step: S) -> Result<S::Answer, OpError> {
+        self.0.step(step)
+    }
+}
+
+/// Runs several steps in one commit, which a store does by itself when they come at the same time.
+///
+/// # Errors
+///
+/// As [`Store::run`].
+pub fn together<T: Send + 'static>(
+    store: &Store,
+    work: impl FnOnce(&mut Together<'_, '_>) -> T + Send + 'static,
+) -> impl Future<Output = Result<T, OpError>> {
+    store.submit(move |batch| Ok(work(&mut Together(batch))))
 }
 
 /// The rows of a state, without what differs between one that was loaded and one that was made.

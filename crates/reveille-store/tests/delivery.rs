@@ -5,6 +5,7 @@
 mod world;
 
 mod delivery {
+    mod batch;
     mod failing;
     mod marks;
     mod people;
