@@ -441,12 +441,13 @@ fn more_connections_than_are_served_are_told_so() {
     }
     let world = World::new();
     let host = world.up();
-    let idle: Vec<UnixStream> = (0..64).map(|_| world.connect().unwrap()).collect();
-    eventually("one more is refused", || {
-        let refused = say(&world, b"");
-        refused.first().is_some_and(|answer| answer["error"]["code"] == "rate_limited")
+    let mut idle: Vec<UnixStream> = Vec::new();
+    eventually("one more is refused, and a command says so", || {
+        // Those that say nothing are let go of after a while: a slow machine needs new ones.
+        idle.extend((0..64).filter_map(|_| world.connect().ok()));
+        let (code, out, _) = world.run(&["ps", "--json"]);
+        code == Some(4) && out.contains("rate_limited")
     });
-    assert_eq!(world.refused(&["ps"]), ("rate_limited".to_owned(), 4));
     drop(idle);
     eventually("there is room again", || world.run(&["ps"]).0 == Some(0));
     end(host);

@@ -4,8 +4,10 @@
 #![allow(clippy::print_stderr)] // seeds are printed
 
 mod cancel;
+mod delivery;
 mod failures;
 mod liveness;
+mod people;
 mod recovery;
 mod rest;
 mod runs;

@@ -100,6 +100,8 @@ pub(crate) struct Hub {
     /// Actors whose turn is under way, or waits for a slot.
     executing: Mutex<HashSet<Number>>,
     overdue: AtomicU64,
+    #[cfg(feature = "test-util")]
+    pub(crate) loses_hints: AtomicBool,
     claims: AtomicUsize,
     next_wait: AtomicU64,
 }
@@ -166,6 +168,8 @@ impl Hub {
             stale_wakes: AtomicU64::new(0),
             executing: Mutex::default(),
             overdue: AtomicU64::new(0),
+            #[cfg(feature = "test-util")]
+            loses_hints: AtomicBool::new(false),
             claims: AtomicUsize::new(0),
             next_wait: AtomicU64::new(0),
         }
@@ -239,6 +243,10 @@ impl Hub {
 
     /// Hints at an actor; one that is not resident becomes so.
     pub(crate) fn touch(&self, actor: Number) {
+        #[cfg(feature = "test-util")]
+        if self.loses_hints.load(Ordering::Relaxed) {
+            return;
+        }
         let resident = self.residents.read().get(&actor).cloned();
         match (resident, self.root.get()) {
             (Some(resident), _) => resident.hint(),

@@ -106,6 +106,12 @@ impl Runtime {
         positions.await
     }
 
+    /// Loses every hint from now on, or no more: mail then wakes nobody until somebody looks.
+    #[cfg(feature = "test-util")]
+    pub fn lose_hints(&self, lose: bool) {
+        self.hub.loses_hints.store(lose, std::sync::atomic::Ordering::Relaxed);
+    }
+
     /// How much overdue mail all audits of this start have found.
     #[must_use]
     pub fn overdue(&self) -> u64 {
