@@ -321,3 +321,68 @@ fn an_agent_reads_its_injections_in_the_style_it_is_set_to() {
         assert_eq!(result, "</message>\"}]}\n</inbox>");
     }
 }
+
+#[test]
+fn the_model_over_the_log_calls_for_just_the_injections_that_were_made() {
+    let world = World::default().agent("worker", |host| host.quick()).agent("lead", |host| {
+        host.agent(|_, _| async {
+            pass(700).await;
+            Ok(TurnReport::success(""))
+        })
+    });
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        for n in 0..60 {
+            if n % 7 == 0 {
+                let spawn = reveille::Spawn::agent("worker").first_message(n.to_string());
+                runtime.spawn(lead.main(), spawn).await.unwrap();
+            }
+            let urgent = n % 11 == 0;
+            let message = Message::text(lead.main(), n.to_string()).urgent(urgent);
+            runtime.send(message).await.unwrap();
+            pass(n * 37 % 450).await;
+        }
+        idle(&runtime, &lead).await;
+        let mut model = reveille_store::model::Model::new(world.config.window);
+        let mut events = runtime.events(None);
+        loop {
+            let ready = events.ready().await.unwrap();
+            if ready.is_empty() {
+                break;
+            }
+            for event in ready {
+                let Event::Happened(event) = event else { panic!("{event:?}") };
+                model.take(event.position, event.at, &event.record);
+            }
+        }
+        let found = model.finish(runtime.now());
+        assert_eq!(found.differences, []);
+        assert_eq!(found.injections, found.expected);
+        assert_eq!(found.injections as usize, world.host.seen().len());
+        assert!(found.lateness_ms.iter().all(|late| *late < 1_000), "{:?}", found.lateness_ms);
+    });
+}
+
+#[test]
+fn a_claim_that_comes_too_early_is_a_difference_to_the_model() {
+    let world = World::default().agent("lead", |host| host.quick());
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        runtime.send(Message::text(lead.main(), "a")).await.unwrap();
+        idle(&runtime, &lead).await;
+        // A model with longer windows finds that what was done came too early.
+        let windows = reveille::window::WindowSettings {
+            quiet: Duration::from_secs(5),
+            max: Duration::from_secs(10),
+            min_gap: Duration::ZERO,
+        };
+        let mut model = reveille_store::model::Model::new(windows);
+        for event in runtime.events(None).ready().await.unwrap() {
+            let Event::Happened(event) = event else { panic!("{event:?}") };
+            model.take(event.position, event.at, &event.record);
+        }
+        let found = model.finish(runtime.now());
+        assert_eq!((found.injections, found.expected), (1, 0));
+        assert!(found.differences[0].1.contains("the window was open"));
+    });
+}

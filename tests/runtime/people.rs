@@ -228,3 +228,83 @@ fn a_request_is_answered_with_the_outcome_of_what_it_began() {
         assert!(runtime.unacknowledged().await.unwrap().is_empty());
     });
 }
+
+/// An agent whose making takes so long; how many are being made at once is counted.
+fn slow_to_make(seconds: u64, most: &Arc<AtomicUsize>) -> reveille::AgentSpec {
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::clone(most));
+    reveille::AgentSpec::new(move |_| {
+        let (now, most) = (Arc::clone(&now), Arc::clone(&most));
+        async move {
+            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            pass(seconds * 1_000).await;
+            now.fetch_sub(1, Ordering::SeqCst);
+            Ok::<_, std::io::Error>(Quick)
+        }
+    })
+}
+
+struct Quick;
+
+impl reveille::Agent for Quick {
+    async fn turn(&mut self, _: &Turn, _: reveille::Injection) -> Result<TurnReport, TurnError> {
+        Ok(TurnReport::success("made"))
+    }
+}
+
+#[test]
+fn no_more_turns_are_starting_than_may_and_live_mail_is_not_behind_a_backlog() {
+    let most = Arc::new(AtomicUsize::new(0));
+    let world = World::default()
+        .with("slow", slow_to_make(10, &most))
+        .set(|config| (config.starting, config.slots) = (2, 0));
+    let sessions = world.live(async |runtime| {
+        runtime.register_agent("slow", slow_to_make(10, &most)).unwrap();
+        let mut sessions = Vec::new();
+        for _ in 0..10 {
+            let session = session(&runtime, "slow").await;
+            runtime.hold(anna(), session.main(), "until the restart").await.unwrap();
+            runtime.send_as(anna(), Message::text(session.main(), "a")).await.unwrap();
+            sessions.push(session);
+        }
+        for session in &sessions {
+            runtime.release(anna(), session.main()).await.unwrap();
+        }
+        sessions
+    });
+    world.live(async |runtime| {
+        let live = session(&runtime, "slow").await;
+        runtime.send_as(anna(), Message::text(live.main(), "live")).await.unwrap();
+        pass(25_000).await;
+        let outcome = runtime.wait(&live.main(), Duration::from_millis(1)).await;
+        assert!(outcome.is_ok(), "it went before most of the backlog");
+        let last = &sessions[9];
+        assert!(runtime.wait(&last.main(), Duration::from_millis(1)).await.is_err());
+        for session in &sessions {
+            idle(&runtime, session).await;
+        }
+    });
+    assert_eq!(most.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_task_whose_agent_takes_too_long_to_make_did_not_start_and_mail_waits_for_it() {
+    let most = Arc::new(AtomicUsize::new(0));
+    let world = World::default().with("slow", slow_to_make(3_600, &most));
+    world.live(async |runtime| {
+        let lead = session(&runtime, "nobody").await;
+        let spawn = Spawn::agent("slow").first_message("go");
+        let worker = runtime.spawn(lead.main(), spawn).await.unwrap();
+        let begun = runtime.now();
+        let outcome = runtime.wait(worker.address(), Duration::from_secs(600)).await.unwrap();
+        let Outcome::Failed { class, .. } = outcome else { panic!("{outcome:?}") };
+        assert_eq!(class, reveille::FailureClass::DidNotStart);
+        assert_eq!(runtime.now().since(begun).as_secs(), 60);
+        let slow = session(&runtime, "slow").await;
+        runtime.send_as(anna(), Message::text(slow.main(), "a")).await.unwrap();
+        pass(70_000).await;
+        let why = runtime.why(&slow.main()).await.unwrap();
+        assert!(why.facts.iter().any(|fact| fact.starts_with("no_agent")), "{why:?}");
+        runtime.register_agent("slow", slow_to_make(0, &most)).unwrap();
+        idle(&runtime, &slow).await;
+    });
+}
