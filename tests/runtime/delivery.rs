@@ -358,7 +358,7 @@ fn the_model_over_the_log_calls_for_just_the_injections_that_were_made() {
         let found = model.finish(runtime.now());
         assert_eq!(found.differences, []);
         assert_eq!(found.injections, found.expected);
-        assert_eq!(found.injections as usize, world.host.seen().len());
+        assert_eq!(found.injections, world.host.seen().len() as u64);
         assert!(found.lateness_ms.iter().all(|late| *late < 1_000), "{:?}", found.lateness_ms);
     });
 }

@@ -91,7 +91,7 @@ fn marker(path: &Path, say: Say<'_>) {
         text.trim().strip_prefix("reveille store ").and_then(|n| n.parse().ok());
     match format {
         Some(format) if format == known => {
-            say(Severity::Fine, "format", format!("format {format}"))
+            say(Severity::Fine, "format", format!("format {format}"));
         }
         Some(format) if format < known => {
             let what = format!("format {format}: run `reveille migrate` to get to {known}");

@@ -25,6 +25,7 @@ macro_rules! records {
     ($($name:ident = $kind:literal $(version $version:literal was $old:ty)?,)*) => {
         /// Any record.
         #[derive(Debug, Clone, PartialEq, Eq)]
+        #[allow(clippy::large_enum_variant)] // messages are the largest, and almost all there are
         pub enum Record {
             $(
                 #[doc = concat!("See [`", stringify!($name), "`](struct@", stringify!($name), ").")]

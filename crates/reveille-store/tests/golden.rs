@@ -310,7 +310,8 @@ fn a_second_implementation_of_the_format_reads_the_same() {
     let claimed = second!(Took, &golden["Claimed"]);
     assert_eq!(claimed, (300, Some(8), None, 2, vec![(7, false), (1 << 40, true)], vec![5]));
     assert_eq!(second!((u32, u64, u32, Option<u64>), &golden["Offered"]), (300, 9, 2, Some(4)));
-    let over = second!((u32, u64, bool, Vec<(u64, bool, Vec<u64>)>), &golden["TurnEnded"]);
+    type Settles = Vec<(u64, bool, Vec<u64>)>;
+    let over = second!((u32, u64, bool, Settles), &golden["TurnEnded"]);
     assert_eq!(over, (300, 9, false, vec![(9, true, vec![7])]));
     type Charged = Vec<(u64, (u32, u32))>;
     let failed = second!((u32, u64, (u32, bool), String, Charged, u64), &golden["TurnFailed"]);

@@ -257,7 +257,7 @@ impl State {
                 self.look_at(myself, found.next, now);
             }
             (Need::Look(at), _) => {
-                self.look_at(myself, found.next.into_iter().chain([at]).min(), now)
+                self.look_at(myself, found.next.into_iter().chain([at]).min(), now);
             }
             (Need::Turn(_) | Need::Nothing, _) => {
                 self.look_at(myself, found.next.into_iter().chain(unmade).min(), now);

@@ -110,13 +110,13 @@ impl Prepared {
         let shape = post.check();
         let key = post.key.as_deref().map(|key| call_key(&from, key, &(&post, to)));
         let kind = post.text.kind;
-        let urgent = post.urgent.unwrap_or(from.is_human() || kind == Kind::Alert);
+        let urgent = post.urgent.unwrap_or_else(|| from.is_human() || kind == Kind::Alert);
         let merge = post.merge_key.as_deref().map_or(0, merge_hash);
         let Post { text, delivery, resume, hold, not_before, expires_at, rank, .. } = post;
         let (bytes, reply_to) = (text.bytes(), text.reply_to.map(|id| id.seq()));
         let (mut prepared, costs) = Self::of(from, &Content::Text(text), shape);
         let within = OpError::at_most("envelope bytes", costs.envelope as usize, ENVELOPE_BYTES)
-            .and(OpError::at_most("list bytes", costs.lists as usize, LISTS_BYTES));
+            .and_then(|()| OpError::at_most("list bytes", costs.lists as usize, LISTS_BYTES));
         prepared.shape = prepared.shape.and(within);
         prepared.sent.urgent = urgent;
         prepared.sent.delivery = delivery;

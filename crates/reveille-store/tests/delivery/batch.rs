@@ -48,7 +48,7 @@ fn of_two_outcomes_in_one_commit_the_first_wins_and_the_other_is_told_so() {
     };
     let finish = EndTurn { token: task.token, report };
     let cancel = EndRun {
-        actor: worker.clone(),
+        actor: worker,
         run: Some(task.run),
         outcome: Outcome::Cancelled { by: anna(), reason: "too late".into() },
         raises_floor: true,

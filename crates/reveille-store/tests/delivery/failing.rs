@@ -51,7 +51,9 @@ fn one_poison_message_among_ten_takes_none_with_it() {
 fn parts_of_a_split_injection_have_ids_of_their_own_and_name_it() {
     let world = World::default();
     let main = world.session("main");
-    (0..4).for_each(|n| drop(world.send(&main, &n.to_string())));
+    for n in 0..4 {
+        world.send(&main, &n.to_string());
+    }
     let claim = world.claim(&main).unwrap();
     world.fail(&claim, TurnFailure::Overflow);
     let half = world.again(&main).unwrap();

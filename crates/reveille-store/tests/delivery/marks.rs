@@ -50,8 +50,7 @@ fn only_its_receiver_and_people_mark_mail() {
     let id = world.send(&one, "a");
     let (message, mark) = (id, Mark::Acknowledged);
     let by = actor(&two);
-    let step =
-        reveille_store::step::mark::MarkMail { actor: one.clone(), message, mark, by, token: None };
+    let step = reveille_store::step::mark::MarkMail { actor: one, message, mark, by, token: None };
     assert_eq!(world.run(step).unwrap_err().code().name, "forbidden");
     assert_eq!(world.mark(&two, id, mark).unwrap_err().code().name, "unknown_id");
 }

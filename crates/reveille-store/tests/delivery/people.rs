@@ -139,7 +139,7 @@ fn a_team_has_at_most_eight_members_and_its_lead_alone_writes_to_all() {
         others.push(world.run(add).unwrap());
     }
     let ninth = world.session("ninth");
-    let (member, role) = (Joins::Actor(ninth.clone()), "late".to_owned());
+    let (member, role) = (Joins::Actor(ninth), "late".to_owned());
     let refused = world.run(AddMember { team, member, role, by: anna() }).unwrap_err();
     assert_eq!(
         refused.to_string(),
