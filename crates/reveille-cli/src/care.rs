@@ -1,4 +1,4 @@
-//! `backup`, `restore`, `compact`, `migrate`, `doctor`: care of a store.
+//! `restore`, `compact`, `migrate`, `doctor`: care of a store.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,15 +10,6 @@ use serde_json::json;
 
 use crate::cli::Data;
 use crate::out;
-
-#[derive(Debug, Args)]
-pub(crate) struct BackupArgs {
-    /// The folder that the backup is written to; it must not be there yet.
-    #[arg(value_name = "DIR")]
-    to: PathBuf,
-    #[command(flatten)]
-    data: Data,
-}
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
@@ -34,24 +25,6 @@ pub(crate) struct RestoreArgs {
 pub(crate) struct CareArgs {
     #[command(flatten)]
     data: Data,
-}
-
-/// Writes a backup of a store that nobody holds.
-pub(crate) fn backup(args: &BackupArgs, json: bool) -> anyhow::Result<ExitCode> {
-    let store = reveille::Options::default().open_existing(args.data.folder()?)?;
-    store.backup(&args.to, |done, all| {
-        if !json {
-            out::note(format_args!("{done} of {all} entries copied"));
-        }
-    })?;
-    store.close()?;
-    let to = args.to.display().to_string();
-    if json {
-        out::line(json!({ "backup": to }));
-    } else {
-        out::line(format_args!("the backup is in {to}"));
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Puts a backup into an absent or empty data folder.

@@ -24,8 +24,6 @@ pub(crate) enum Verb {
     Up(UpArgs),
     /// Check every promise that can be checked on a store that nobody holds.
     Verify(VerifyArgs),
-    /// Write a backup of a store into a new folder.
-    Backup(crate::care::BackupArgs),
     /// Put a backup into an absent or empty data folder, after checking it.
     Restore(crate::care::RestoreArgs),
     /// Make the file of a store that nobody holds as small as it can be.

@@ -42,7 +42,6 @@ fn main() -> ExitCode {
         Verb::Demo(args) => demo::run(&args, cli.json),
         Verb::Up(args) => up::run(&args, cli.json),
         Verb::Verify(args) => verify::run(&args, cli.json),
-        Verb::Backup(args) => care::backup(&args, cli.json),
         Verb::Restore(args) => care::restore(&args, cli.json),
         Verb::Compact(args) => care::compact(&args, cli.json),
         Verb::Migrate(args) => care::migrate(&args, cli.json),

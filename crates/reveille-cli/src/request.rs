@@ -5,6 +5,7 @@
 //! whoever has access to the data folder: [`ME`], never of somebody that a field names (P11). Fields
 //! that are not known are refused. Answers are JSON: times in RFC 3339, ids and addresses as text.
 
+pub(crate) mod backup;
 pub(crate) mod dead;
 pub(crate) mod look;
 pub(crate) mod mail;
@@ -60,6 +61,7 @@ pub(crate) enum Request {
     TeamMembers(teams::Which),
     TeamAdd(teams::Add),
     TeamRemove(teams::Remove),
+    Backup(backup::Backup),
 }
 
 /// A request that says all by its name.
@@ -99,6 +101,7 @@ impl Request {
             Self::TeamMembers(it) => it.members(runtime).await,
             Self::TeamAdd(it) => it.perform(runtime).await,
             Self::TeamRemove(it) => it.perform(runtime).await,
+            Self::Backup(it) => it.perform(runtime).await,
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::cli::Data;
 use crate::failure::Invalid;
 use crate::out;
 use crate::request::{
-    Nothing, Request, dead, look, mail, people, questions, schedules, send, tail, teams,
+    Nothing, Request, backup, dead, look, mail, people, questions, schedules, send, tail, teams,
 };
 use crate::socket::client::Client;
 
@@ -53,6 +53,8 @@ pub(crate) enum Verb {
     Dead(Dead),
     /// Print what happened, in commit order.
     Tail(At<tail::Tail>),
+    /// Write a backup of the store into a new folder, also while it is in use.
+    Backup(At<backup::Backup>),
     /// List all actors as a tree, with what each waits for.
     Ps(At<Nothing>),
     /// List the questions that wait for an answer.
@@ -156,6 +158,11 @@ pub(crate) fn run(verb: Verb, json: bool) -> anyhow::Result<ExitCode> {
         Verb::Team(Team::Members(at)) => ask(at, Request::TeamMembers, print::members, json),
         Verb::Team(Team::Add(at)) => ask(at, Request::TeamAdd, print::fields, json),
         Verb::Team(Team::Remove(at)) => ask(at, Request::TeamRemove, print::fields, json),
+        Verb::Backup(mut at) => {
+            // A runtime that holds the folder runs somewhere else.
+            at.args.to = std::path::absolute(&at.args.to)?;
+            ask(at, Request::Backup, print::fields, json)
+        }
         Verb::Audit(at) => ask(at, Request::Audit, print::fields, json),
     }
 }

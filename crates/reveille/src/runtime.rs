@@ -3,6 +3,7 @@
 //! Mail beyond sending is in [`mail`], holds, questions, teams and schedules in `people`, looking in
 //! `look`, a store that nobody runs in `rest`.
 
+mod care;
 pub(crate) mod events;
 mod explain;
 pub(crate) mod look;
