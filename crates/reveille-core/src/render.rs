@@ -1,6 +1,6 @@
 //! The text of an injection (section 6): what the agent reads, in four styles, and back.
 //!
-//! Whatever the style, a text carries the same fields ([`fields`] lists them), everything that a
+//! Whatever the style, a text carries the same fields (`render/fields.rs` lists them), everything that a
 //! sender can write is escaped, and the parser gives back exactly the bytes that went in. Nothing in a
 //! body, subject, name or result opens or closes an envelope (P11). Age and attempt may differ between
 //! attempts at the same injection; nothing else does.

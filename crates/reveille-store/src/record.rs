@@ -2,7 +2,7 @@
 //!
 //! A commit is a list of records; the state of the store is what applying them in order gives. They
 //! are facts, decided before they are written: replaying one asks no question and reads no clock.
-//! A record's number (its [`Seq`]) is not in it, nor are the ids made of it. Shapes are plain: no
+//! A record's number (its `Seq`) is not in it, nor are the ids made of it. Shapes are plain: no
 //! tagged, flattened, skipped or recursive types, which bincode cannot read back.
 
 mod mail;
