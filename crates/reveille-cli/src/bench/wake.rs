@@ -63,6 +63,10 @@ pub(super) async fn run(args: &WakeArgs, json: bool) -> anyhow::Result<ExitCode>
     let sessions = sessions(&runtime, args.sessions).await?;
     let (begun, load) = (Instant::now(), Load::now());
     bursts(&runtime, &sessions, args.messages, json).await?;
+    // Asking for each session while all of them are at it would be most of the work.
+    while (given.lock().len() as u64) < model.lock().1 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
     for session in &sessions {
         runtime.wait_idle(session.id(), std::time::Duration::from_secs(600)).await?;
     }

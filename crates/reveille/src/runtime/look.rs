@@ -149,11 +149,14 @@ pub(crate) async fn audit(hub: &Hub) -> Result<Audit, OpError> {
             || hub.is_executing(number)
             || hub.phase() != Phase::Running;
         if !explained {
-            tracing::error!(%address, count, "overdue mail: a hint was lost");
             audit.overdue += count;
             audit.actors.push(address);
             hub.touch(number);
         }
+    }
+    if let Some(first) = audit.actors.first() {
+        let (overdue, actors) = (audit.overdue, audit.actors.len());
+        tracing::error!(overdue, actors, %first, "mail is overdue: a hint was lost, or all is late");
     }
     hub.count_overdue(audit.overdue);
     Ok(audit)
