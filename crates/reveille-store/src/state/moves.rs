@@ -11,7 +11,7 @@ use reveille_core::{InjectionId, Kind, NoticeState, Outcome, RunId, Seq, Timesta
 use super::Broken;
 use super::row::{DeadMail, Ended, Mail, OfferedMail, Open, Row, Run, Unacknowledged};
 use crate::record::{
-    Claimed, Mark, Marked, Offered, Queued, RunEnded, Sender, Split, Taken, TurnEnded, TurnFailed,
+    Claimed, Marked, Offered, Queued, RunEnded, Sender, Split, Taken, TurnEnded, TurnFailed,
 };
 
 /// Refuses when a condition that a promise needs does not hold.
@@ -179,7 +179,7 @@ impl Row {
     fn read(&mut self, mail: &Mail, at: Timestamp) {
         self.uncount(mail);
         let kind = mail.item.kind;
-        if kind.is_due() {
+        if kind.is_due() && !mail.acknowledged {
             self.unacknowledged.push(Unacknowledged { seq: mail.seq(), kind, since: at });
         }
         let requester = match mail.sender {
@@ -267,13 +267,16 @@ impl Row {
     }
 
     /// A receiver marked a message. One that was pending is settled by that; the record says whether
-    /// it was, so that receipts need no state.
+    /// it was, so that receipts need no state. One that is read later is not due then.
     pub(super) fn mark(&mut self, marked: &Marked) -> Result<(), Broken> {
         if marked.settles {
             self.take(marked.message).map(|mail| self.uncount(&mail))?;
         }
-        if marked.mark >= Mark::Acknowledged {
-            self.unacknowledged.retain(|due| due.seq != marked.message);
+        self.unacknowledged.retain(|due| due.seq != marked.message);
+        let offered = self.open.iter_mut().flat_map(|open| &mut open.mail);
+        let unread = self.pending.iter_mut().chain(offered.map(|offered| &mut offered.mail));
+        for mail in unread.filter(|mail| mail.seq() == marked.message) {
+            mail.acknowledged = true;
         }
         Ok(())
     }

@@ -49,6 +49,8 @@ pub struct Mail {
     pub group: Option<Seq>,
     /// What it has been through in injections that were released or split.
     pub charges: Charges,
+    /// Whether its receiver acknowledged it before it was read: then nothing is due.
+    pub acknowledged: bool,
 }
 
 impl Mail {
@@ -88,6 +90,7 @@ impl Mail {
             tells: None,
             group: None,
             charges: Charges::default(),
+            acknowledged: false,
         }
     }
 

@@ -70,6 +70,11 @@ impl Row {
             || !self.questions.is_empty()
     }
 
+    /// Whether the open run is a task that this message began: it goes with its run, not before it.
+    pub(crate) fn begins_run(&self, message: Seq) -> bool {
+        self.run.as_ref().is_some_and(|run| run.first == Some(message))
+    }
+
     /// Whether nothing is injected, whatever waits.
     #[must_use]
     pub fn is_held(&self) -> bool {

@@ -7,7 +7,8 @@ use crate::record::{Mark, Marked, Number, Settled, Settlement, Unheld};
 use crate::state::{Marks, State};
 use crate::whereabouts::{MailState, whereabouts};
 
-/// Marks a message in one mailbox. One that is pending is settled by that: it wakes nobody any more.
+/// Marks a message in one mailbox. One that is pending is settled by that: it wakes nobody any more;
+/// the first message of a task stays with its run.
 #[derive(Debug)]
 pub struct MarkMail {
     /// Whose mail.
@@ -58,7 +59,8 @@ impl Step for MarkMail {
         if done {
             return Ok(MarkedMail { state: place, marks, news: false });
         }
-        let settles = matches!(place, MailState::Pending | MailState::Delayed);
+        let waits = matches!(place, MailState::Pending | MailState::Delayed);
+        let settles = waits && !row.begins_run(seq);
         if let Some(hold) = row.alert_hold(seq) {
             draft.push(Unheld { actor, hold, by: by.clone() });
         }
@@ -102,9 +104,8 @@ impl Step for Retract {
         let mut answers = Vec::with_capacity(to.len());
         for (actor, row) in to.iter().filter_map(|&n| state.row(n).map(|row| (n, row))) {
             let mut place = whereabouts(state, seq, actor, draft.at());
-            // The first message of a task goes with its run, not before it.
-            let begins = row.run.as_ref().is_some_and(|run| run.first == Some(seq));
-            if matches!(place, MailState::Pending | MailState::Delayed) && !begins {
+            let waits = matches!(place, MailState::Pending | MailState::Delayed);
+            if waits && !row.begins_run(seq) {
                 let how = Settlement::Retracted;
                 draft.push(Settled { actor, messages: vec![seq], how });
                 place = MailState::Settled { how, injection: None };
