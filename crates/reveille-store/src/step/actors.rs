@@ -161,6 +161,7 @@ fn spawn(
     key.as_deref().map_or(Ok(()), |key| label("key", key))?;
     task_id.as_deref().map_or(Ok(()), |id| label("task_id", id))?;
     first.shape.clone()?;
+    begins_at_once(&first)?;
     if hops > HOPS {
         return Err(OpError::HopLimit { hops, limit: HOPS });
     }
@@ -177,6 +178,16 @@ fn spawn(
     let run = draft.push(Queued { actor, first, task_id });
     let run = Some(RunId::new(run, draft.stamp));
     Ok((actor, Spawned { address, run }))
+}
+
+/// The first message of a task goes when its run begins: it cannot wait, expire, or be displaced.
+fn begins_at_once(first: &Prepared) -> Result<(), OpError> {
+    let sent = &first.sent;
+    if sent.not_before.is_none() && sent.expires_at.is_none() && sent.merge == 0 {
+        return Ok(());
+    }
+    let allowed = "no not_before, expires_at or merge_key: it begins a run";
+    Err(OpError::invalid("first message", "", allowed))
 }
 
 /// An actor that is to be made below another one, in its session.

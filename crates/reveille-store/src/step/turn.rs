@@ -60,6 +60,9 @@ impl Step for ClaimMail {
             Need::Turn(Start::Again) | Need::Look(_) | Need::Nothing => return Ok(None),
         };
         let picks = compose(row.deliverable(draft.at()), draft.limits.injection);
+        if picks.is_empty() {
+            return Ok(None);
+        }
         let run = row.run.as_ref().map(|run| run.id);
         let seq = draft.push(Claimed {
             actor: self.actor,
