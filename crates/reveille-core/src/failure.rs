@@ -47,6 +47,15 @@ pub struct Charges {
     pub deaths: u32,
 }
 
+impl Charges {
+    /// Whether one more failure is the end of a message: then it is offered by itself, so that it
+    /// takes no neighbour with it.
+    #[must_use]
+    pub const fn allow_one_more(self) -> bool {
+        self.attempts + 1 >= ATTEMPTS || self.deaths + 1 >= DEATHS
+    }
+}
+
 /// What becomes of the turn's injections and of its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {

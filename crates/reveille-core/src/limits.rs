@@ -53,6 +53,8 @@ pub const HOLDS: usize = 16;
 pub const UNACKNOWLEDGED: usize = 1000;
 /// Members of a team, its lead included (section 11).
 pub const TEAM_MEMBERS: usize = 8;
+/// Teams that one actor leads.
+pub const TEAMS: usize = 16;
 /// Workers of one group (W8).
 pub const GROUP_MEMBERS: usize = 64;
 /// How long an agent has to answer a question (section 10).

@@ -136,8 +136,8 @@ fn offer(
 }
 
 /// Lets mail into a turn under way (W3): an injection that is open since an earlier turn, the oldest
-/// first, else all steering mail and earlier mail of its senders. Answers `None` when there is none,
-/// or while the actor is held.
+/// first, else all steering mail and earlier mail of its senders. An injection whose next attempt is
+/// its last has a turn of its own. Answers `None` when there is none, or while the actor is held.
 #[derive(Debug)]
 pub struct SafePoint {
     /// The turn.
@@ -155,7 +155,8 @@ impl Step for SafePoint {
         let Some(run) = row.run.as_ref().filter(|_| !row.is_held()) else {
             return Ok(None);
         };
-        if let Some(open) = row.open.iter().find(|open| open.turn.is_none()) {
+        let waits = |open: &&Open| open.turn.is_none() && !open.charges.allow_one_more();
+        if let Some(open) = row.open.iter().find(waits) {
             return Ok(Some(offer(state, draft, actor, row, (open, run.id), Some(turn))));
         }
         let picks = compose(row.steering(draft.at(), self.steer), draft.limits.injection);
