@@ -108,6 +108,8 @@ impl Row {
         let hops = self.begin(turn, claimed.turn.is_none());
         if claimed.trigger != Trigger::Wait {
             self.claimed_at = stamp.at;
+        }
+        if claimed.turn.is_none() {
             self.moved.clear();
         }
         let mail_run = || Run {
@@ -207,15 +209,15 @@ impl Row {
         }
         for open in self.open.iter_mut().filter(|open| open.turn == Some(turn)) {
             (open.turn, open.lost) = (None, lost);
+            if failed.failure == TurnFailure::Interrupted {
+                self.moved.push(open.id.seq());
+            }
             let of = |(injection, _): &&(Seq, Charges)| {
                 *injection == open.id.seq() || *injection == Seq::ZERO
             };
             if let Some((_, charges)) = failed.charged.iter().find(of) {
                 open.charges = *charges;
             }
-        }
-        if failed.failure == TurnFailure::Interrupted {
-            self.moved = self.open.iter().map(|open| open.id.seq()).collect();
         }
         Ok(())
     }
