@@ -49,6 +49,8 @@ pub const KEYS: usize = 1_000_000;
 pub const SCHEDULES: usize = 64;
 /// Holds of one actor.
 pub const HOLDS: usize = 16;
+/// Questions of one actor that wait for an answer.
+pub const QUESTIONS: usize = 16;
 /// Messages of one mailbox that were read and still await acknowledgement.
 pub const UNACKNOWLEDGED: usize = 1000;
 /// Members of a team, its lead included (section 11).

@@ -87,7 +87,8 @@ impl Step for DropOld {
     }
 }
 
-/// Buries messages of a turn that cannot be read: the rest of the mailbox goes on (P2).
+/// Buries messages of a turn that cannot be read: the rest of the mailbox goes on (P2). Those that the
+/// turn does not hold, or not any more, are passed over.
 #[derive(Debug)]
 pub struct BuryDamaged {
     /// The turn that was to get them.
@@ -100,8 +101,12 @@ impl Step for BuryDamaged {
     type Answer = ();
 
     fn decide(self, state: &State, draft: &mut Draft) -> Result<(), OpError> {
-        fresh(state, self.token)?;
-        for (seq, what) in self.damaged {
+        let row = fresh(state, self.token)?;
+        let held = |seq: &Seq| {
+            let mut held = row.open.iter().filter(|open| open.turn == row.turn);
+            held.any(|open| open.mail.iter().any(|offered| offered.mail.seq() == *seq))
+        };
+        for (seq, what) in self.damaged.into_iter().filter(|(seq, _)| held(seq)) {
             let (messages, reason) = (vec![seq], DeadReason::Damaged(what));
             draft.push(Dead { actor: self.token.actor, messages, reason });
         }

@@ -3,7 +3,7 @@
 //! A worker's question goes to its parent's `main` as a message; one of a main actor waits for a
 //! person. However it is resolved, its message is settled as acknowledged in the same commit.
 
-use reveille_core::limits::LINE_CHARS;
+use reveille_core::limits::{LINE_CHARS, QUESTIONS};
 use reveille_core::{ActorName, Address, Caller, Kind, OpError, QuestionId, Text, Timestamp};
 
 use super::prepare::{Post, Prepared, To};
@@ -44,6 +44,7 @@ impl Step for Ask {
         if question.tool.as_ref().is_some_and(granted) {
             return Ok(AskAnswer::Granted);
         }
+        OpError::at_most("questions", row.questions.len() + 1, QUESTIONS)?;
         let asked = row.parent.and_then(|parent| main_of(state, parent));
         let asked = asked.filter(|main| *main != token.actor);
         let id = |seq| QuestionId::new(seq, draft.stamp);
