@@ -169,11 +169,9 @@ impl Row {
         let (settled, open): (Vec<Open>, Vec<Open>) =
             std::mem::take(&mut self.open).into_iter().partition(held);
         self.open = open;
-        let mail = || settled.iter().flat_map(|open| &open.mail).map(|offered| &offered.mail);
-        let only_continued = mail().all(|mail| mail.item.kind == Kind::Continuation);
-        self.continuations =
-            if only_continued && !ended.changed { self.continuations + 1 } else { 0 };
-        mail().for_each(|mail| self.read(mail, at));
+        self.continuations = self.continued(settled.iter(), ended.changed);
+        let mail = settled.iter().flat_map(|open| &open.mail);
+        mail.for_each(|offered| self.read(&offered.mail, at));
         Ok(())
     }
 
@@ -264,6 +262,7 @@ impl Row {
         open.mail.iter().for_each(|offered| self.read(&offered.mail, at));
         if self.turn.is_some() && self.turn == open.turn {
             self.accepted.push(open.id);
+            self.continuations = self.continued(std::iter::once(&open), false);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use reveille_core::need::Standing;
 use reveille_core::window::Waiting;
 use reveille_core::{Delivery, Kind, NoticeState, Seq, Timestamp};
 
-use super::row::{Counted, Group, Mail, Row};
+use super::row::{Counted, Group, Mail, Open, Row};
 use crate::record::{GroupPolicy, HoldReason};
 
 impl Mail {
@@ -86,6 +86,11 @@ impl Row {
     /// wake an actor whose own run was cut off (S2).
     #[must_use]
     pub fn may_wake(&self, mail: &Mail, now: Timestamp) -> bool {
+        self.may_wake_after(mail, now, self.continuations)
+    }
+
+    /// The same after so many turns in a row that only continuations caused.
+    fn may_wake_after(&self, mail: &Mail, now: Timestamp, continuations: u32) -> bool {
         let below_floor = mail.seq() <= self.floor && mail.at <= self.floor_at;
         let interrupted = self.run.is_none()
             && self.ended.as_ref().is_some_and(|ended| ended.state == NoticeState::Interrupted);
@@ -94,7 +99,7 @@ impl Row {
             && mail.delivery != Delivery::Passive
             && !below_floor
             && !(interrupted && mail.item.kind == Kind::Notice)
-            && !(mail.item.kind == Kind::Continuation && self.continuations >= CONTINUATIONS)
+            && !(mail.item.kind == Kind::Continuation && continuations >= CONTINUATIONS)
             && group.is_none_or(Group::is_met)
     }
 
@@ -103,6 +108,24 @@ impl Row {
     pub fn wake_worthy(&self, now: Timestamp) -> Option<Waiting> {
         let worthy = self.pending.iter().filter(|mail| self.may_wake(mail, now));
         worthy.map(Mail::waiting).reduce(Waiting::and)
+    }
+
+    /// Whether any mail may wake after so many turns in a row that only continuations caused.
+    pub(crate) fn goes_on_after(&self, now: Timestamp, continuations: u32) -> bool {
+        self.pending.iter().any(|mail| self.may_wake_after(mail, now, continuations))
+    }
+
+    /// How many turns in a row only continuations have caused, with one that settles these
+    /// injections. What it accepted before was counted then.
+    pub(crate) fn continued<'a>(
+        &self,
+        settled: impl Iterator<Item = &'a Open>,
+        changed: bool,
+    ) -> u32 {
+        let mut mail = settled.flat_map(|open| &open.mail).peekable();
+        let held = mail.peek().is_some();
+        let other = mail.any(|offered| offered.mail.item.kind != Kind::Continuation);
+        if changed || other { 0 } else { self.continuations + u32::from(held) }
     }
 
     /// What an injection may be made of: everything that is due, passive mail included (W7).

@@ -1,6 +1,7 @@
 //! How a turn ends: with an answer, without one, or by mail that interrupts it (section 4; P4, P6).
 
 use reveille_core::failure::{Charges, TurnFailure, Verdict, judge};
+use reveille_core::limits::CONTINUATIONS;
 use reveille_core::{
     Caller, Cause, DeadReason, FailureClass, InjectionId, Kind, Notice, OpError, Outcome, Seq,
     Status, Text, Timestamp, Trigger,
@@ -74,12 +75,14 @@ impl Step for EndTurn {
         let released = release_unreturned(state, draft, row, self.token);
         let held = row.open.iter().filter(|open| open.turn == Some(turn));
         let left = |open: &&Open| open.mail.iter().any(|one| !released.contains(&one.mail.seq()));
-        let settled = held.filter(left).map(batch).collect();
+        let settled: Vec<&Open> = held.filter(left).collect();
+        let continuations = row.continued(settled.iter().copied(), changed);
+        let settled = settled.into_iter().map(batch).collect();
         draft.push(TurnEnded { actor, turn, changed, settled });
         let others = row.open.iter().any(|open| open.turn != Some(turn));
         let continues = others
             || !released.is_empty()
-            || row.wake_worthy(draft.at()).is_some()
+            || row.goes_on_after(draft.at(), continuations)
             || state.counters.open_children(actor) > 0;
         if continues && next != Next::Finish {
             return Ok(TurnEnd::Continues);
@@ -210,8 +213,11 @@ pub(super) fn fail(
     for (open, verdict) in &verdicts {
         goes_on |= after(state, draft, row, &failed, (open, *verdict))?;
     }
-    if !row.accepted.is_empty() {
-        draft.push(continuation(failed.actor, run.hops, &row.accepted)?);
+    // An agent that accepts and is lost, over and over again, is given up some time (W9).
+    if !row.accepted.is_empty() && row.continuations < CONTINUATIONS {
+        let mut sent = continuation(failed.actor, run.hops, &row.accepted)?;
+        sent.not_before = Some(failed.again_at).filter(|at| *at > draft.at());
+        draft.push(sent);
         goes_on = true;
     }
     if goes_on {
