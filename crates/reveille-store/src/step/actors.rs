@@ -222,6 +222,12 @@ pub(super) fn make(
     Ok((actor, Address::new(session, name)))
 }
 
+/// What the tree would have with one more child of `parent` that has no run yet.
+pub(super) fn resting(state: &State, draft: &Draft, parent: Number) -> Counts {
+    let counts = counts(state, draft, parent, 0);
+    Counts { children: counts.children - 1, tree: counts.tree - 1, ..counts }
+}
+
 /// What the tree would have with one more child of `parent` beside `more` of the same step.
 fn counts(state: &State, draft: &Draft, parent: Number, more: u32) -> Counts {
     let (root, depth) = state.root(parent);

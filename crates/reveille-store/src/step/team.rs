@@ -1,10 +1,10 @@
 //! Teams (section 11): a lead and at most seven others; the lead's broadcast is a send.
 
-use reveille_core::limits::TEAM_MEMBERS;
+use reveille_core::limits::{TEAM_MEMBERS, TEAMS};
 use reveille_core::message::label;
 use reveille_core::{ActorName, Address, AgentName, Caller, OpError, TeamId, Timestamp};
 
-use super::actors::{NewActor, make};
+use super::actors::{NewActor, make, resting};
 use super::send::find_team;
 use super::{Draft, Step, known};
 use crate::record::{MemberJoined, MemberLeft, Number, TeamCreated};
@@ -29,6 +29,7 @@ impl Step for CreateTeam {
         if let Some(team) = row.teams.iter().find(|team| team.name == name) {
             return Ok(team.id);
         }
+        OpError::at_most("teams", row.teams.len() + 1, TEAMS)?;
         let seq = draft.push(TeamCreated { lead, name });
         Ok(TeamId::new(seq, draft.stamp))
     }
@@ -43,7 +44,7 @@ pub enum Joins {
     Agent(AgentName),
 }
 
-/// Adds a member; answers its address.
+/// Adds a member; answers its address. One that is a member already stays what it is.
 #[derive(Debug)]
 pub struct AddMember {
     /// Which team.
@@ -64,6 +65,12 @@ impl Step for AddMember {
         let (lead, team) = find_team(state, id)?;
         allowed(state, lead, &by)?;
         label("role", &role)?;
+        if let Joins::Actor(address) = &member {
+            let (number, _) = known(state, address)?;
+            if team.members.iter().any(|one| one.actor == number) {
+                return Ok(address.clone());
+            }
+        }
         if team.members.len() >= TEAM_MEMBERS {
             let (value, limit) = (team.members.len() as u64 + 1, TEAM_MEMBERS as u64);
             return Err(OpError::Refused { budget: "team members", value, limit });
@@ -71,13 +78,12 @@ impl Step for AddMember {
         let (member, address) = match member {
             Joins::Actor(address) => (known(state, &address)?.0, address),
             Joins::Agent(agent) => {
+                draft.limits.budgets.admit(&resting(state, draft, lead))?;
                 let new = NewActor { parent: lead, agent, key: None };
                 make(state, draft, new, &[])?
             }
         };
-        if !team.members.iter().any(|one| one.actor == member) {
-            draft.push(MemberJoined { team: id.seq(), lead, member, role });
-        }
+        draft.push(MemberJoined { team: id.seq(), lead, member, role });
         Ok(address)
     }
 }
