@@ -126,11 +126,11 @@ pub enum OpError {
         /// What the first call answered.
         first: String,
     },
-    /// The receiver is busy and the message asked to be refused then (W3).
-    #[error("{address} is busy")]
+    /// A receiver is busy and the message asked to be refused then (W3).
+    #[error("{} is busy", list(.addresses))]
     Busy {
-        /// Whose turn is under way.
-        address: Address,
+        /// Whose turn is under way: all of them.
+        addresses: Vec<Address>,
     },
     /// The message has been passed on too often (section 3).
     #[error("passed on {hops} times, at most {limit} are allowed")]

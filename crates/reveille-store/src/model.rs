@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use reveille_core::window::{Waiting, WindowSettings, closes_at};
 use reveille_core::{Delivery, Seq, Timestamp, Trigger};
 
-use crate::record::{Claimed, Number, Record, Sent};
+use crate::record::{Claimed, Number, Record, Sender, Sent};
 
 /// What the model found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,6 +34,7 @@ struct Mail {
     urgent: bool,
     human: bool,
     passive: bool,
+    merge: (u64, Sender),
 }
 
 #[derive(Debug, Default)]
@@ -134,14 +135,19 @@ impl Model {
 
     fn sent(&mut self, seq: Seq, at: Timestamp, sent: &Sent) {
         let mail = Mail {
-            at: sent.since.unwrap_or_else(|| sent.not_before.map_or(at, |due| due.max(at))),
+            at: sent.not_before.map_or(at, |due| due.max(at)),
             expires_at: sent.expires_at,
             urgent: sent.urgent,
             human: sent.from.is_human(),
             passive: sent.delivery == Delivery::Passive,
+            merge: (sent.merge, sent.sender),
         };
         for to in &sent.to {
-            self.mailboxes.entry(*to).or_default().pending.insert(seq, mail);
+            let pending = &mut self.mailboxes.entry(*to).or_default().pending;
+            let merged =
+                pending.values().filter(|old| sent.since.is_some() && old.merge == mail.merge);
+            let at = merged.map(|old| old.at).min().unwrap_or(mail.at);
+            pending.insert(seq, Mail { at, ..mail });
         }
     }
 

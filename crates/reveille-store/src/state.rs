@@ -317,7 +317,8 @@ impl State {
             Record::Created(created) => self.create(seq, stamp, created),
             Record::Sent(sent) => {
                 let mail = Mail::new(MessageId::new(seq, stamp), stamp.at, sent);
-                sent.to.iter().try_for_each(|&to| self.on(to, seq, |row| row.receive(mail)))
+                let merges = sent.since.is_some();
+                sent.to.iter().try_for_each(|&to| self.on(to, seq, |row| row.receive(mail, merges)))
             }
             Record::Queued(queued) => {
                 let run = RunId::new(seq, stamp);

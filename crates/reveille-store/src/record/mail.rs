@@ -63,7 +63,8 @@ pub struct Sent {
     pub expires_at: Option<Timestamp>,
     /// The hash of its merge key; 0 is none.
     pub merge: u64,
-    /// Since when windows and audit count it, if it displaced an earlier one.
+    /// The earliest moment from which windows and audit count it, if it displaces earlier ones; each
+    /// mailbox goes by what is displaced in it, which the records after this one settle.
     pub since: Option<Timestamp>,
     /// The key under which the call may be repeated.
     pub key: Option<CallKey>,

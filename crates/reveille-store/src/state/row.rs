@@ -57,7 +57,7 @@ impl Mail {
     pub(super) fn new(id: MessageId, at: Timestamp, sent: &Sent) -> Self {
         let Sent { rank, kind, cost, cut_cost, .. } = *sent;
         Self {
-            at: sent.since.unwrap_or_else(|| sent.not_before.map_or(at, |due| due.max(at))),
+            at: sent.not_before.map_or(at, |due| due.max(at)),
             expires_at: sent.expires_at,
             bytes: sent.bytes,
             urgent: sent.urgent,

@@ -4,8 +4,9 @@ use reveille_core::limits::HOLDS;
 use reveille_core::{Address, Caller, OpError, Seq};
 
 use super::{Draft, Step, known};
-use crate::record::{Held, HoldReason, Resumed, Unheld};
+use crate::record::{Held, HoldReason, Number, Resumed, Unheld};
 use crate::state::State;
+use crate::state::row::Row;
 
 /// Holds an actor: nothing is injected until it is released. A turn under way goes on.
 #[derive(Debug)]
@@ -62,6 +63,13 @@ impl Step for Release {
             draft.push(Unheld { actor, hold, by: by.clone() });
         }
         Ok(found.len())
+    }
+}
+
+/// Ends the hold that an alert put on an actor, if it did: the alert was acknowledged, or waits no more.
+pub(super) fn end_alert(draft: &mut Draft, (actor, row): (Number, &Row), alert: Seq, by: &Caller) {
+    if let Some(hold) = row.alert_hold(alert) {
+        draft.push(Unheld { actor, hold, by: by.clone() });
     }
 }
 

@@ -2,8 +2,9 @@
 
 use reveille_core::{Address, Caller, MessageId, OpError};
 
+use super::hold::end_alert;
 use super::{Draft, Step, Token, fresh, known};
-use crate::record::{Mark, Marked, Number, Settled, Settlement, Unheld};
+use crate::record::{Mark, Marked, Number, Settled, Settlement};
 use crate::state::{Marks, State};
 use crate::whereabouts::{MailState, whereabouts};
 
@@ -61,9 +62,7 @@ impl Step for MarkMail {
         }
         let waits = matches!(place, MailState::Pending | MailState::Delayed);
         let settles = waits && !row.begins_run(seq);
-        if let Some(hold) = row.alert_hold(seq) {
-            draft.push(Unheld { actor, hold, by: by.clone() });
-        }
+        end_alert(draft, (actor, row), seq, &by);
         draft.push(Marked { actor, message: seq, mark, settles, by });
         match mark {
             Mark::Acknowledged => marks.acknowledged = Some(draft.at()),
@@ -106,6 +105,7 @@ impl Step for Retract {
             let mut place = whereabouts(state, seq, actor, draft.at());
             let waits = matches!(place, MailState::Pending | MailState::Delayed);
             if waits && !row.begins_run(seq) {
+                end_alert(draft, (actor, row), seq, &by);
                 let how = Settlement::Retracted;
                 draft.push(Settled { actor, messages: vec![seq], how });
                 place = MailState::Settled { how, injection: None };

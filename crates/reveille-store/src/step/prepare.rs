@@ -211,7 +211,7 @@ pub(crate) fn call_key(from: &Caller, key: &str, call: &impl Serialize) -> CallK
 }
 
 /// The hash of a merge key; never 0, which means none.
-fn merge_hash(key: &str) -> u64 {
+pub(super) fn merge_hash(key: &str) -> u64 {
     halves(blake3::hash(key.as_bytes())).0.max(1)
 }
 

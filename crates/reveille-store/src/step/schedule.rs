@@ -2,15 +2,20 @@
 
 use std::time::Duration;
 
-use reveille_core::limits::SCHEDULES;
+use reveille_core::limits::{LABELS, SCHEDULES};
 use reveille_core::message::label;
-use reveille_core::{Address, Caller, OpError, Rank, Text, Timestamp};
+use reveille_core::{Address, Caller, Kind, OpError, Rank, Text, Timestamp};
 
-use super::prepare::{Post, Prepared, To};
+use super::prepare::{Post, Prepared, To, merge_hash};
+use super::send::{authority, fill_in, place};
 use super::{Draft, Step, known};
 use crate::record::{Number, Scheduled, Ticked};
 use crate::state::State;
 use crate::state::row::{Row, Schedule as Entry};
+
+/// The labels of a tick that is late.
+const LATE: &str = "late";
+const MISSED: &str = "missed";
 
 /// When a schedule is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +26,8 @@ pub enum When {
     Every(Duration),
 }
 
-/// Declares a schedule. Declaring it again changes what is sent and how often, and keeps the time at
-/// which it is due next.
+/// Declares a schedule. Declaring it again changes what is sent and keeps the time at which it is due
+/// next; another rhythm, or another moment, begins anew. Whoever declares it may send as much himself.
 #[derive(Debug)]
 pub struct Schedule {
     /// To whom.
@@ -44,7 +49,11 @@ impl Step for Schedule {
         let Self { actor, key, when, text, by } = self;
         let (actor, row) = known(state, &actor)?;
         label("schedule key", &key)?;
-        text.check()?;
+        let latest = Some((Duration::MAX, u64::MAX));
+        for message in [None, latest].map(|late| reminder(&key, &by, &text, late)) {
+            authority(state, draft, &[actor], &message)?;
+            message.shape?;
+        }
         let there = row.schedules.iter().find(|one| one.key == key);
         if there.is_none() {
             OpError::at_most("schedules", row.schedules.len() + 1, SCHEDULES)?;
@@ -93,32 +102,46 @@ impl Step for Unschedule {
     }
 }
 
-/// Sends what is due. Ticks that were missed become one, which says how late it is.
-pub(super) fn tick(
-    draft: &mut Draft,
-    (actor, row): (Number, &Row),
-    now: Timestamp,
-) -> Result<(), OpError> {
+/// Sends what is due. Ticks that were missed become one, which says how late it is; one that was not
+/// read yet is replaced by the next, so that nobody's mailbox fills with them.
+pub(super) fn tick(state: &State, draft: &mut Draft, (actor, row): (Number, &Row), now: Timestamp) {
     for one in row.schedules.iter().filter(|one| one.due <= now) {
         let late = now.since(one.due);
         let period = one.every.map(Duration::from_millis);
         let missed = period.map_or(0, |every| late.as_millis() / every.as_millis().max(1));
         let missed = u64::try_from(missed).unwrap_or(u64::MAX);
-        let mut text = one.text.clone();
-        if late >= Duration::from_secs(1) {
-            text.labels.truncate(reveille_core::limits::LABELS - 2);
-            text.labels.push(("late".to_owned(), format!("{}s", late.as_secs())));
-            text.labels.push(("missed".to_owned(), missed.to_string()));
+        let told = (late >= Duration::from_secs(1)).then_some((late, missed));
+        match reminder(&one.key, &one.by, &one.text, told).to(vec![actor]) {
+            Ok(mut sent) => {
+                fill_in(state, &mut sent);
+                place(state, draft, sent);
+            }
+            // What was declared was checked; nothing else of this actor may wait for it.
+            Err(error) => tracing::error!(%error, key = one.key, "a schedule cannot be sent"),
         }
-        let post = Post { rank: Some(Rank::Reminder), ..Post::new(text) };
-        let sent = Prepared::new(Caller::System, post, &To::Actors(Vec::new()));
-        let sent = sent.to(vec![actor])?;
-        draft.push(sent);
         let next = one.every.map(|every| {
             let spans = every.saturating_mul(missed.saturating_add(1));
             one.due.after(Duration::from_millis(spans))
         });
         draft.push(Ticked { actor, key: one.key.clone(), next });
     }
-    Ok(())
+}
+
+/// The message of a tick, from whoever declared it. A late one says by how much, and how many ticks
+/// were missed.
+fn reminder(key: &str, by: &Caller, text: &Text, late: Option<(Duration, u64)>) -> Prepared {
+    let mut text = text.clone();
+    if let Some((late, missed)) = late {
+        text.labels.retain(|(name, _)| name != LATE && name != MISSED);
+        text.labels.truncate(LABELS - 2);
+        text.labels.push((LATE.to_owned(), format!("{}s", late.as_secs())));
+        text.labels.push((MISSED.to_owned(), missed.to_string()));
+    }
+    let urgent = Some(text.kind == Kind::Alert);
+    let post = Post { urgent, ..Post::new(text) };
+    let mut prepared = Prepared::new(by.clone(), post, &To::Actors(Vec::new()));
+    prepared.sent.rank = Rank::Reminder;
+    // No merge key of a caller's own has a line break.
+    prepared.sent.merge = merge_hash(&format!("schedule\n{key}"));
+    prepared
 }

@@ -4,6 +4,8 @@
 use reveille_core::limits::{HOPS, RECIPIENTS, UNACKNOWLEDGED};
 use reveille_core::{Address, Caller, Delivery, Kind, MessageId, OpError, Seq, TeamId};
 
+use super::hold::end_alert;
+use super::prepare::Options;
 pub use super::prepare::{Post, Prepared, To};
 use super::{Draft, Reach, Step, Token, fresh};
 use crate::record::{
@@ -41,17 +43,15 @@ impl Step for Send {
     fn decide(self, state: &State, draft: &mut Draft) -> Result<Accepted, OpError> {
         let Self { to, message, token } = self;
         let sender = token.map(|token| fresh(state, token)).transpose()?;
-        let numbers = resolve(state, &to, &message.sent.from);
-        if let Ok(numbers) = &numbers {
-            authority(state, draft, numbers, &message)?;
-        }
+        let (numbers, unknown) = resolve(state, &to, &message.sent.from);
+        authority(state, draft, &numbers, &message)?;
         message.shape.clone()?;
         shape_of_call(&to)?;
-        if let Some(answer) = repeated(state, &message, numbers.as_deref().unwrap_or(&[])) {
+        if let Some(answer) = repeated(state, &message, &numbers) {
             return answer;
         }
         broadcast(state, &to, &message.sent.from)?;
-        let numbers = numbers?;
+        unknown.map_or(Ok(()), Err)?;
         accepting(state, &numbers, &message.sent)?;
         room(state, draft, &numbers, &message.sent)?;
         let hops = sender.map_or(0, |row| row.hops + 1);
@@ -78,32 +78,35 @@ fn shape_of_call(to: &To) -> Result<(), OpError> {
     Ok(())
 }
 
-/// The recipients, each once; a team's are all members but the sender.
-fn resolve(state: &State, to: &To, from: &Caller) -> Result<Vec<Number>, OpError> {
+/// The recipients, each once, and what is wrong with the others: authority is asked first, for those
+/// who are there. A team's are all members but the sender.
+fn resolve(state: &State, to: &To, from: &Caller) -> (Vec<Number>, Option<OpError>) {
     match to {
         To::Actors(to) => {
-            let (mut numbers, mut unknown) = (Vec::with_capacity(to.len()), Vec::new());
+            let (mut numbers, mut addresses) = (Vec::with_capacity(to.len()), Vec::new());
             for address in to {
                 match state.find(address) {
                     Some(number) if numbers.contains(&number) => {}
                     Some(number) => numbers.push(number),
-                    None => unknown.push(address.clone()),
+                    None => addresses.push(address.clone()),
                 }
             }
-            if unknown.is_empty() {
-                Ok(numbers)
-            } else {
-                Err(OpError::UnknownRecipient { addresses: unknown })
+            let any = !addresses.is_empty();
+            (numbers, any.then(|| OpError::UnknownRecipient { addresses }))
+        }
+        To::Team(id) => match find_team(state, *id) {
+            Ok((_, team)) => {
+                let is_sender = |number: Number| {
+                    state.row(number).is_some_and(|row| *from == Caller::Actor(row.address.clone()))
+                };
+                let members = team.members.iter().map(|member| member.actor);
+                let others: Vec<Number> = members.filter(|number| !is_sender(*number)).collect();
+                let alone = others.is_empty();
+                let nobody = || OpError::invalid("to", &id.to_string(), "a team with others in it");
+                (others, alone.then(nobody))
             }
-        }
-        To::Team(id) => {
-            let (_, team) = find_team(state, *id)?;
-            let is_sender = |number: Number| {
-                state.row(number).is_some_and(|row| *from == Caller::Actor(row.address.clone()))
-            };
-            let members = team.members.iter().map(|member| member.actor);
-            Ok(members.filter(|number| !is_sender(*number)).collect())
-        }
+            Err(unknown) => (Vec::new(), Some(unknown)),
+        },
     }
 }
 
@@ -120,7 +123,7 @@ pub(super) fn find_team(state: &State, id: TeamId) -> Result<(Number, &Team), Op
 /// What a caller may do (P11): reserved kinds and ranks are the runtime's and the host's; urgent,
 /// steering and interrupting mail needs a person, the host, an ancestor of every recipient or the
 /// lead of its team; resuming needs a person; a tree may be all that an actor reaches.
-fn authority(
+pub(super) fn authority(
     state: &State,
     draft: &Draft,
     to: &[Number],
@@ -190,13 +193,10 @@ fn broadcast(state: &State, to: &To, from: &Caller) -> Result<(), OpError> {
 }
 
 fn accepting(state: &State, to: &[Number], message: &Sent) -> Result<(), OpError> {
-    let busy = |row: &&Row| row.turn.is_some();
-    if message.delivery == Delivery::RejectIfBusy
-        && let Some(row) = to.iter().filter_map(|number| state.row(*number)).find(busy)
-    {
-        return Err(OpError::Busy { address: row.address.clone() });
-    }
-    Ok(())
+    let busy = |row: &&Row| row.turn.is_some() && message.delivery == Delivery::RejectIfBusy;
+    let busy = to.iter().filter_map(|number| state.row(*number)).filter(busy);
+    let addresses: Vec<Address> = busy.map(|row| row.address.clone()).collect();
+    if addresses.is_empty() { Ok(()) } else { Err(OpError::Busy { addresses }) }
 }
 
 /// Refuses what a mailbox has no room for; offered mail counts as well. What a merge displaces makes
@@ -266,41 +266,50 @@ fn accept(
     message: Prepared,
     hops: u8,
 ) -> Result<Seq, OpError> {
-    let (resume, hold, reply_to) =
-        (message.options.resume, message.options.hold, message.options.reply_to);
+    let Options { resume, hold, reply_to, .. } = message.options;
     let mut sent = message.to(to)?;
     sent.hops = hops;
+    fill_in(state, &mut sent);
+    answer_shutdown(state, draft, &sent, reply_to)?;
+    let (to, by) = (sent.to.clone(), sent.from.clone());
+    let stopped = |actor: &&Number| state.row(**actor).is_some_and(|row| row.stopped.is_some());
+    for &actor in to.iter().filter(stopped).filter(|_| resume) {
+        draft.push(Resumed { actor, by: by.clone() });
+    }
+    let seq = place(state, draft, sent);
+    for actor in to.into_iter().filter(|_| hold) {
+        let (reason, note) = (HoldReason::Alert(seq), "an alert is to be acknowledged".into());
+        draft.push(Held { actor, reason, note, by: by.clone() });
+    }
+    Ok(seq)
+}
+
+/// Says for the rules which actor sent it.
+pub(super) fn fill_in(state: &State, sent: &mut Sent) {
     if let Caller::Actor(address) = &sent.from {
         sent.sender = state.find(address).map_or(Sender::Runtime, Sender::Actor);
     }
-    answer_shutdown(state, draft, &sent, reply_to)?;
-    for index in 0..sent.to.len() {
-        let Some((number, row)) =
-            sent.to.get(index).and_then(|&number| state.row(number).map(|row| (number, row)))
-        else {
-            continue;
-        };
+}
+
+/// Puts a message into its mailboxes; what it displaces there is settled by that, and holds nobody.
+pub(super) fn place(state: &State, draft: &mut Draft, mut sent: Sent) -> Seq {
+    let row = |&actor: &Number| state.row(actor).map(|row| (actor, row));
+    let rows: Vec<(Number, &Row)> = sent.to.iter().filter_map(row).collect();
+    let gone = |(actor, row)| {
         let gone: Vec<&Mail> = displaced(row, &sent).collect();
-        let first = gone.iter().map(|mail| mail.at).min();
-        sent.since =
-            sent.since.into_iter().chain(first).min().filter(|_| sent.not_before.is_none());
-        let messages: Vec<Seq> = gone.into_iter().map(Mail::seq).collect();
-        if !messages.is_empty() {
-            draft.push(Settled { actor: number, messages, how: Settlement::Displaced });
-        }
-        if resume && row.stopped.is_some() {
-            draft.push(Resumed { actor: number, by: sent.from.clone() });
-        }
-    }
-    let held = hold.then(|| (sent.to.clone(), sent.from.clone()));
+        (!gone.is_empty()).then_some((actor, row, gone))
+    };
+    let gone: Vec<(Number, &Row, Vec<&Mail>)> = rows.into_iter().filter_map(gone).collect();
+    let times = gone.iter().flat_map(|(_, _, gone)| gone).map(|mail| mail.at);
+    sent.since = times.min().filter(|_| sent.not_before.is_none());
+    let by = sent.from.clone();
     let seq = draft.push(sent);
-    if let Some((to, by)) = held {
-        for actor in to {
-            let (reason, note) = (HoldReason::Alert(seq), "an alert is to be acknowledged".into());
-            draft.push(Held { actor, reason, note, by: by.clone() });
-        }
+    for (actor, row, gone) in gone {
+        gone.iter().for_each(|mail| end_alert(draft, (actor, row), mail.seq(), &by));
+        let messages = gone.into_iter().map(Mail::seq).collect();
+        draft.push(Settled { actor, messages, how: Settlement::Displaced });
     }
-    Ok(seq)
+    seq
 }
 
 /// A request to shut down is answered by approving or rejecting it, once (section 11).
