@@ -1,9 +1,11 @@
 //! The text of an injection (section 6): what the agent reads, in four styles, and back.
 //!
-//! Whatever the style, a text carries the same fields (`render/fields.rs` lists them), everything that a
-//! sender can write is escaped, and the parser gives back exactly the bytes that went in. Nothing in a
-//! body, subject, name or result opens or closes an envelope (P11). Age and attempt may differ between
-//! attempts at the same injection; nothing else does.
+//! Whatever the style, a text carries the same fields (`render/rules.rs` lists them), everything that
+//! a sender can write is escaped, and the parser gives back exactly the bytes that went in. Nothing in
+//! a body, subject, name or result opens or closes an envelope of any style (P11). Age and attempt may
+//! differ between attempts at the same injection; nothing else does. How many bytes a message takes at
+//! most is known before it is sent ([`costs`]); which messages share an injection is decided elsewhere
+//! ([`crate::compose`]).
 
 mod cost;
 mod element;
@@ -11,6 +13,7 @@ mod escape;
 mod fields;
 mod json;
 mod parse;
+mod rules;
 
 use std::fmt;
 use std::str::FromStr;
@@ -93,7 +96,7 @@ pub fn text(injection: &Injection) -> String {
 pub fn parse(style: Style, text: &str) -> Result<ParsedInjection, ParseError> {
     match style {
         Style::Json => json::read(text),
-        style => parse::read(style, text),
+        style => element::read(style, text),
     }
 }
 

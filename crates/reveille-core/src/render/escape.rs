@@ -1,8 +1,9 @@
-//! Escaping for the `xml` style, and back.
+//! Escaping for the styles that are made of elements, and back.
 //!
-//! Besides the five characters that mean something in XML, these become numeric references:
-//! carriage returns (a reader would turn them into line feeds), characters that XML cannot hold, and
-//! the invisible tag characters U+E0000 to U+E007F. In attributes line feeds and tabs as well.
+//! Besides the characters that mean something in XML, these become numeric references: carriage
+//! returns (a reader would turn them into line feeds), characters that XML cannot hold, and the
+//! invisible tag characters U+E0000 to U+E007F. In attributes line feeds and tabs as well.
+//! A text has one escaped form; [`unescape`] refuses any other, and says where it differs.
 
 use std::fmt::Write as _;
 
@@ -35,35 +36,12 @@ const fn form(c: char, place: Place) -> Form {
     }
 }
 
-/// Whether a byte stands for itself wherever it stands.
-const fn is_plain(byte: u8) -> bool {
-    matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\\')
-}
-
-/// Appends `text`, escaped.
-pub(super) fn escape(out: &mut String, text: &str, place: Place) {
-    for c in text.chars() {
-        match form(c, place) {
-            Form::Plain => out.push(c),
-            Form::Named(name) => out.push_str(name),
-            Form::Number => {
-                let _ = write!(out, "&#{};", u32::from(c));
-            }
-        }
-    }
-}
-
-/// Whether every byte of a text stands for itself, in every style and place.
-pub(super) fn is_plain_text(text: &str) -> bool {
-    text.bytes().all(is_plain)
-}
-
 /// How many bytes a character takes when escaped.
-pub(super) fn escaped_char_len(c: char, place: Place) -> usize {
+pub(super) const fn char_len(c: char, place: Place) -> usize {
     match form(c, place) {
         Form::Plain => c.len_utf8(),
         Form::Named(name) => name.len(),
-        Form::Number => "&#;".len() + digits(u32::from(c)),
+        Form::Number => "&#;".len() + digits(c as u32),
     }
 }
 
@@ -74,36 +52,68 @@ const fn digits(number: u32) -> usize {
     }
 }
 
-/// The longest beginning of `text` that takes at most `limit` bytes in any style.
-pub(super) fn head_within(text: &str, limit: usize, place: Place) -> &str {
-    let mut used = 0;
-    for (index, c) in text.char_indices() {
-        used += escaped_char_len(c, place).max(super::json::char_len(c));
-        if used > limit {
-            return text.get(..index).unwrap_or("");
+/// Appends `text`, escaped.
+pub(super) fn escape(out: &mut String, text: &str, place: Place) {
+    out.reserve(text.len());
+    let mut rest = text;
+    while let Some((plain, c, after)) =
+        split_at_char(rest, |c| !matches!(form(c, place), Form::Plain))
+    {
+        out.push_str(plain);
+        match form(c, place) {
+            Form::Plain => out.push(c),
+            Form::Named(name) => out.push_str(name),
+            Form::Number => {
+                let _ = write!(out, "&#{};", u32::from(c));
+            }
         }
+        rest = after;
     }
-    text
+    out.push_str(rest);
 }
 
-/// Reads an escaped text back; `None` when it is not one.
-pub(super) fn unescape(text: &str) -> Option<String> {
+/// Splits a text at the first character that `is` it: what is before, the character, what is after.
+pub(super) fn split_at_char(text: &str, is: impl Fn(char) -> bool) -> Option<(&str, char, &str)> {
+    let (plain, rest) = text.split_at_checked(text.find(is)?)?;
+    let mut rest = rest.chars();
+    let c = rest.next()?;
+    Some((plain, c, rest.as_str()))
+}
+
+/// Reads an escaped text back.
+///
+/// # Errors
+///
+/// Where it differs from what [`escape`] writes.
+pub(super) fn unescape(text: &str, place: Place) -> Result<String, usize> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((plain, after)) = rest.split_once('&') {
         out.push_str(plain);
-        let (reference, next) = after.split_once(';')?;
-        out.push(match reference {
-            "amp" => '&',
-            "lt" => '<',
-            "gt" => '>',
-            "quot" => '"',
-            number => char::from_u32(number.strip_prefix('#')?.parse().ok()?)?,
-        });
+        let at = text.len() - after.len() - 1;
+        let (reference, next) = after.split_once(';').ok_or(at)?;
+        out.push(referenced(reference).ok_or(at)?);
         rest = next;
     }
     out.push_str(rest);
-    (!text.contains('<')).then_some(out)
+    let mut again = String::new();
+    escape(&mut again, &out, place);
+    if again == text { Ok(out) } else { Err(first_difference(&again, text)) }
+}
+
+fn referenced(reference: &str) -> Option<char> {
+    match reference {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        number => char::from_u32(number.strip_prefix('#')?.parse().ok()?),
+    }
+}
+
+/// How many bytes two texts have in common at their beginning.
+pub(super) fn first_difference(one: &str, other: &str) -> usize {
+    one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count()
 }
 
 #[cfg(test)]
@@ -112,20 +122,26 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_text_has_one_escaped_form() {
+        for (other, at) in [("a&#65;", 1), ("ab>", 2), ("&lt", 0), ("\r", 0), ("&#x26;", 0)] {
+            assert_eq!(unescape(other, Place::Body), Err(at), "{other}");
+        }
+        assert_eq!(unescape("a\n", Place::Attribute), Err(1));
+        assert_eq!(unescape("a\n", Place::Body), Ok("a\n".into()));
+    }
+
     proptest! {
         #[test]
         fn any_text_comes_back_from_its_escaped_form(text in any::<String>()) {
             for place in [Place::Body, Place::Attribute] {
                 let mut escaped = String::new();
                 escape(&mut escaped, &text, place);
-                let len: usize = text.chars().map(|c| escaped_char_len(c, place)).sum();
+                let len: usize = text.chars().map(|c| char_len(c, place)).sum();
                 prop_assert_eq!(escaped.len(), len);
-                let plain = escaped.contains(['<', '>', '\r', '\u{e0041}']);
-                prop_assert!(!plain, "{}", escaped);
-                prop_assert_eq!(unescape(&escaped), Some(text.clone()));
-                let head = head_within(&text, 10, place);
-                let len: usize = head.chars().map(|c| escaped_char_len(c, place)).sum();
-                prop_assert!(len <= 10 && text.starts_with(head));
+                let is_plain = !escaped.contains(['<', '>', '\r', '\u{e0041}']);
+                prop_assert!(is_plain, "{}", escaped);
+                prop_assert_eq!(unescape(&escaped, place), Ok(text.clone()));
             }
         }
     }

@@ -1,11 +1,9 @@
-//! Reading the styles that are made of elements back.
+//! What is read back from a text, and the place up to which it was read.
 //!
-//! Reads exactly what [`super::element`] writes and refuses the rest, so a text that was tampered with
-//! is an error and not a different injection.
+//! A text that was tampered with is an error with its place, and not a different injection: readers
+//! take what the writer of their style writes and nothing else.
 
-use super::Style;
-use super::element::{inbox_name, peer_name};
-use super::escape::unescape;
+use super::fields::EMPTY;
 
 /// Why a text is not an injection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -48,12 +46,29 @@ impl ParsedEntry {
         find(&self.attributes, name)
     }
 
-    /// Puts a blank body, which is kept in a field, where it belongs.
-    pub(super) fn unblanked(mut self) -> Self {
-        if let Some(index) = self.attributes.iter().position(|(name, _)| name == "blank") {
-            self.body = self.attributes.remove(index).1;
+    /// Of the fields and the body of an entry that begins at `at`.
+    pub(super) fn new(
+        mut attributes: Vec<(String, String)>,
+        mut body: String,
+        at: usize,
+    ) -> Result<Self, ParseError> {
+        let wrong = |expected| Err(ParseError { expected, at });
+        let is_notice = find(&attributes, "kind") == Some("notice");
+        let (about, state) = (find(&attributes, "about"), find(&attributes, "state"));
+        if about.is_some() != state.is_some() || (about.is_some() && !is_notice) {
+            return wrong("a notice with what it is about and a state");
         }
-        self
+        // A blank body is kept in the last field.
+        if let Some((_, blank)) = attributes.pop_if(|(name, _)| name == "blank") {
+            if body != EMPTY {
+                return wrong("a body that reads (empty)");
+            }
+            body = blank;
+        } else if body.trim().is_empty() {
+            return wrong("a body that is not blank");
+        }
+        let element = if is_notice { "notice" } else { "message" };
+        Ok(Self { element: element.to_owned(), attributes, body })
     }
 }
 
@@ -65,129 +80,66 @@ impl ParsedInjection {
     }
 }
 
-/// Reads an injection in a style that is made of elements.
-pub(super) fn read(style: Style, text: &str) -> Result<ParsedInjection, ParseError> {
-    let mut reader = Reader { text, at: 0 };
-    reader.expect("<injection", "<injection")?;
-    let attributes = reader.attributes(|name| name)?;
-    let (open, end) = if style == Style::Xml { (">\n", "</injection>\n") } else { ("/>\n", "") };
-    reader.expect(open, "the end of the tag")?;
-    let mut entries = Vec::new();
-    while !reader.is_at_end(end) {
-        entries.push(match style {
-            Style::Inbox => reader.inbox()?,
-            Style::PeerMessage => reader.peer_message()?,
-            Style::Xml | Style::Json => reader.plain()?,
-        });
-    }
-    if reader.rest().is_empty() {
-        Ok(ParsedInjection { attributes, entries })
-    } else {
-        Err(reader.error("nothing after the injection"))
-    }
-}
-
-struct Reader<'a> {
+/// A text and the place up to which it was read.
+pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,
 }
 
-/// Gives fields the names of the style `xml` again.
-type Called = fn(&str) -> &str;
+impl<'a> Cursor<'a> {
+    pub(super) const fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
 
-fn from_peer(name: &str) -> &str {
-    ["sent", "id", "correlation"].into_iter().find(|one| peer_name(one) == name).unwrap_or(name)
-}
+    pub(super) const fn at(&self) -> usize {
+        self.at
+    }
 
-fn from_inbox(name: &str) -> &str {
-    if name == inbox_name("sent") { "sent" } else { name }
-}
-
-impl<'a> Reader<'a> {
-    fn rest(&self) -> &'a str {
+    pub(super) fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or("")
     }
 
-    const fn error(&self, expected: &'static str) -> ParseError {
+    pub(super) const fn skip(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
+    pub(super) const fn error(&self, expected: &'static str) -> ParseError {
         ParseError { expected, at: self.at }
     }
 
-    /// Takes the end of the whole; without one the text just ends.
-    fn is_at_end(&mut self, end: &str) -> bool {
-        if end.is_empty() { self.rest().is_empty() } else { self.take(end) }
-    }
-
-    fn take(&mut self, token: &str) -> bool {
+    pub(super) fn take(&mut self, token: &str) -> bool {
         let found = self.rest().starts_with(token);
         self.at += if found { token.len() } else { 0 };
         found
     }
 
-    fn expect(&mut self, token: &str, expected: &'static str) -> Result<(), ParseError> {
+    pub(super) fn expect(&mut self, token: &str, expected: &'static str) -> Result<(), ParseError> {
         if self.take(token) { Ok(()) } else { Err(self.error(expected)) }
     }
 
     /// Everything before `end`, which is passed over.
-    fn until(&mut self, end: &str, expected: &'static str) -> Result<&'a str, ParseError> {
+    pub(super) fn until(
+        &mut self,
+        end: &str,
+        expected: &'static str,
+    ) -> Result<&'a str, ParseError> {
         let (before, _) = self.rest().split_once(end).ok_or_else(|| self.error(expected))?;
         self.at += before.len() + end.len();
         Ok(before)
     }
 
-    fn plain(&mut self) -> Result<ParsedEntry, ParseError> {
-        let element = ["message", "notice"]
-            .into_iter()
-            .find(|element| self.take(&format!("<{element}")))
-            .ok_or_else(|| self.error("<message or <notice"))?;
-        let attributes = self.attributes(|name| name)?;
-        self.expect(">", ">")?;
-        self.body(element, attributes, &format!("</{element}>\n"))
-    }
-
-    fn peer_message(&mut self) -> Result<ParsedEntry, ParseError> {
-        self.expect("<peer_message", "<peer_message")?;
-        let attributes = self.attributes(from_peer)?;
-        self.expect(">\n", "the end of the tag")?;
-        let is_notice = find(&attributes, "about").is_some();
-        let element = if is_notice { "notice" } else { "message" };
-        self.body(element, attributes, "\n</peer_message>\n")
-    }
-
-    fn inbox(&mut self) -> Result<ParsedEntry, ParseError> {
-        if self.take("<inbox") {
-            let attributes = self.attributes(from_inbox)?;
-            self.expect(">\n", "the end of the tag")?;
-            return self.body("message", attributes, "\n</inbox>\n");
-        }
-        self.expect("<notice", "<inbox or <notice")?;
-        let attributes = self.attributes(from_inbox)?;
-        self.expect("/>\n<actor-notification>\n", "an actor-notification")?;
-        self.body("notice", attributes, "\n</actor-notification>\n")
-    }
-
-    fn body(
-        &mut self,
-        element: &str,
+    /// The injection, when the text ends here and has as many messages as it says.
+    pub(super) fn done(
+        &self,
         attributes: Vec<(String, String)>,
-        end: &str,
-    ) -> Result<ParsedEntry, ParseError> {
-        let written = self.until(end, "the end of the element")?;
-        let body = unescape(written).ok_or_else(|| self.error("an escaped body"))?;
-        Ok(ParsedEntry { element: element.to_owned(), attributes, body }.unblanked())
-    }
-
-    /// The attributes of a tag, up to what ends it.
-    fn attributes(&mut self, called: Called) -> Result<Vec<(String, String)>, ParseError> {
-        let mut attributes = Vec::new();
-        while self.take(" ") {
-            let name = self.until("=\"", "an attribute's name")?;
-            if !name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_') {
-                return Err(self.error("an attribute's name"));
-            }
-            let value = self.until("\"", "the end of the attribute")?;
-            let value = unescape(value).ok_or_else(|| self.error("an escaped value"))?;
-            attributes.push((called(name).to_owned(), value));
+        entries: Vec<ParsedEntry>,
+    ) -> Result<ParsedInjection, ParseError> {
+        if !self.rest().is_empty() {
+            return Err(self.error("nothing after the injection"));
         }
-        Ok(attributes)
+        if find(&attributes, "messages") != Some(entries.len().to_string().as_str()) {
+            return Err(self.error("as many messages as it says"));
+        }
+        Ok(ParsedInjection { attributes, entries })
     }
 }
