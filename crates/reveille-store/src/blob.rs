@@ -146,6 +146,13 @@ fn field<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], BlobError> {
     Ok(*field)
 }
 
+/// How long the blob is that these bytes begin with, if they do: only its header is looked at.
+pub(crate) fn length(bytes: &[u8]) -> Option<usize> {
+    let body =
+        bytes.get(HEADER_BYTES - 12..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+    (bytes.first() == Some(&BLOB_FORMAT)).then_some(HEADER_BYTES + body? as usize)
+}
+
 /// Reads a blob's header and gives its records' bytes, after checking that it is whole.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use redb::{Database, ReadTransaction, ReadableTable as _, TableDefinition};
 
-use crate::disk::{self, DiskOptions};
+use crate::disk::{self, Blob, DiskOptions, journal};
 use crate::error::{DiskError, OpenError};
 use crate::folder::{Folder, guarded, opening};
 use crate::verify::{Finding, verify};
@@ -61,6 +61,7 @@ impl CareError {
 /// Copies all tables of a database into a new folder.
 pub(crate) fn backup(
     db: &Database,
+    unfolded: &[Blob],
     to: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), CareError> {
@@ -73,7 +74,7 @@ pub(crate) fn backup(
         return Err(CareError::Exists { path: new });
     }
     fs::create_dir_all(&new).map_err(io)?;
-    let done = guarded(|| copy(db, &new.join("store.redb"), progress))
+    let done = guarded(|| copy(db, unfolded, &new.join("store.redb"), progress))
         .map_err(|error| CareError::Open(opening(to, error)))
         .and_then(|()| finish(&new, to).map_err(io));
     if done.is_err() {
@@ -105,7 +106,12 @@ fn private(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn copy(db: &Database, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<(), DiskError> {
+fn copy(
+    db: &Database,
+    unfolded: &[Blob],
+    to: &Path,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<(), DiskError> {
     let from = disk::begin_read(db)?;
     let copy = Database::create(to)?;
     let txn = copy.begin_write()?;
@@ -115,9 +121,18 @@ fn copy(db: &Database, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<
     copy_table(&from, &txn, disk::CALLS, &mut count)?;
     copy_table(&from, &txn, disk::REG, &mut count)?;
     copy_table(&from, &txn, disk::META, &mut count)?;
+    add_unfolded(&txn, unfolded)?;
+    journal::unmark(&txn)?;
     txn.commit()?;
     count.report(true);
     Ok(())
+}
+
+/// Adds what only the journal holds; what was folded meanwhile is there.
+fn add_unfolded(txn: &redb::WriteTransaction, unfolded: &[Blob]) -> Result<(), DiskError> {
+    let last = txn.open_table(disk::LOG)?.last()?.map(|(key, _)| key.value());
+    let new = unfolded.iter().filter(|(key, _)| last.is_none_or(|last| key.0 > last));
+    journal::insert(txn, new.map(|(key, bytes)| (*key, &**bytes)))
 }
 
 struct Count<'a> {

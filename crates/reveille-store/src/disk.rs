@@ -1,27 +1,30 @@
 //! The redb file: the log of blobs, and the checkpoints behind it (decision 4, P1).
 //!
+//! Before it is here, a commit is in the [`journal`]: it is durable from then on.
+//!
 //! | table | key -> value | written | deleted |
 //! |---|---|---|---|
-//! | `log` | first record -> blob | every commit, at the right edge | left edge, behind the checkpoint |
+//! | `log` | first record -> blob | when the journal is folded, at the right edge | left edge, behind the checkpoint |
 //! | `reg` | actor number -> row | checkpoint, in key order | never |
 //! | `cold` | first record -> packed records | when their blob leaves the log | when nothing in it is kept |
 //! | `calls` | first message -> keys of calls | when their blob leaves the log | left edge, by age and number |
-//! | `meta` | name -> value | creation, checkpoint | never |
+//! | `meta` | name -> value | creation, checkpoint, begin of a journal | the journal's, at a clean close |
 //!
-//! The truth is `log`; a commit is one redb transaction with one sync. `checkpoint` says when rows
-//! are written, `trim` how blobs leave; both ride in commits that happen anyway. This module keeps
-//! to one writer and leaves deciding what to write to the engine.
+//! The truth is the journal and `log` together. A fold is one transaction: many commits enter `log`,
+//! `checkpoint` says which rows are written with them, and `trim` which blobs leave. Without a journal
+//! (in memory) every commit is a fold. This module keeps to one writer and leaves deciding what to
+//! write to the engine.
 
 mod calls;
 mod checkpoint;
 pub(crate) mod file;
+pub(crate) mod journal;
 mod load;
 mod read;
 mod since;
 mod trim;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound;
 use std::sync::Arc;
 
 use redb::{Database, ReadableDatabase as _, TableDefinition};
@@ -40,6 +43,9 @@ pub(crate) use self::load::replay;
 pub(crate) use self::read::Reader;
 pub use self::since::Since;
 
+use self::journal::Journal;
+pub(crate) use self::read::Blob;
+
 pub(crate) const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
 pub(crate) const REG: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("reg");
 pub(crate) const COLD: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("cold");
@@ -54,6 +60,9 @@ pub(crate) const EDGE_KIND: u8 = 132;
 
 /// The format of stores that this program reads and writes; older ones are migrated first.
 pub const STORE_FORMAT: u32 = 2;
+
+/// The journal is folded when it holds more than this, or an eighth of the history.
+const FOLD_BYTES: u64 = 4 << 20;
 
 /// What a store says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,9 +87,11 @@ pub struct DiskOptions {
     pub history_age: std::time::Duration,
     /// Bytes of redb's page cache.
     pub cache_bytes: usize,
-    /// Rows written with one commit, at most.
-    pub rows_per_commit: usize,
-    /// Bytes of log dropped with one commit, about.
+    /// Bytes of the journal; a commit that is larger goes past it.
+    pub journal_bytes: u64,
+    /// Rows written with one fold of the journal, at most.
+    pub rows_per_fold: usize,
+    /// Bytes of log dropped with one fold, about, unless more came with it.
     pub trim_bytes: u64,
 }
 
@@ -90,7 +101,8 @@ impl Default for DiskOptions {
             history_bytes: 32 << 20,
             history_age: std::time::Duration::from_secs(7 * 24 * 3600),
             cache_bytes: 64 << 20,
-            rows_per_commit: 16_384,
+            journal_bytes: 16 << 20,
+            rows_per_fold: 16_384,
             trim_bytes: 4 << 20,
         }
     }
@@ -111,8 +123,14 @@ pub(crate) struct BlobRef {
 pub(crate) struct Disk {
     db: Arc<Database>,
     options: DiskOptions,
+    /// The log in the redb file.
     blobs: VecDeque<BlobRef>,
     log_bytes: u64,
+    journal: Option<Journal>,
+    /// What only the journal holds.
+    unfolded: Vec<BlobRef>,
+    unfolded_bytes: u64,
+    folded_at: reveille_core::Timestamp,
     /// The CRC of the latest blob.
     chain: u32,
     /// The number of the latest commit.
@@ -151,6 +169,12 @@ impl Disk {
         Arc::clone(&self.reader)
     }
 
+    /// Keeps commits in a journal before they are folded into the redb file.
+    pub(crate) fn with_journal(mut self, journal: Journal) -> Self {
+        self.journal = Some(journal);
+        self
+    }
+
     /// Writes a commit and waits until it is on the disk. After an error nothing may be assumed.
     pub(crate) fn commit(
         &mut self,
@@ -160,51 +184,98 @@ impl Disk {
         state: &mut State,
     ) -> Result<(), DiskError> {
         let (parts, chain) = blob.finish(first, self.commit + 1, stamp, self.chain);
-        let written: u64 = parts.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-        self.cycle.begin_if_due(written, self.options.history_bytes / 4, state);
-        let txn = self.db.begin_write()?;
-        {
-            let mut log = txn.open_table(LOG)?;
-            let mut edge = log.upper_bound_mut(Bound::<u64>::Unbounded)?;
-            for (key, bytes) in &parts {
-                edge.insert_before(key.0, bytes.as_slice())?;
-            }
-            edge.close()?;
+        let blobs: Vec<Blob> =
+            parts.into_iter().map(|(first, bytes)| (first, bytes.into())).collect();
+        let written: u64 = blobs.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+        let next = blobs.iter().map(|(key, _)| *key).skip(1).chain([state.next()]);
+        for ((first, bytes), end) in blobs.iter().zip(next) {
+            let bytes = bytes.len() as u64;
+            self.unfolded.push(BlobRef { first: *first, end, bytes, at: stamp.at });
         }
-        let finished = self.cycle.write_rows(&txn, self.options.rows_per_commit, state)?;
+        self.unfolded_bytes += written;
+        (self.chain, self.commit) = (chain, self.commit + 1);
+        match self.journal.as_mut().filter(|journal| journal.has_room(&blobs)) {
+            Some(journal) => journal.append(&blobs)?,
+            None => self.fold(&blobs, state)?,
+        }
+        // Not before: nobody reads what is not on the disk.
+        self.reader.remember(blobs);
+        Ok(())
+    }
+
+    /// Folds the journal into the redb file when it holds enough: between commits, when everybody is
+    /// answered.
+    pub(crate) fn fold_if_due(&mut self, state: &mut State) -> Result<(), DiskError> {
+        let enough = FOLD_BYTES.min(self.options.history_bytes / 8);
+        let lately = state.at().since(self.folded_at) < self.options.history_age / 64;
+        let old = self.has_aged(state.at()) && !lately;
+        if self.unfolded_bytes > enough || old { self.fold(&[], state) } else { Ok(()) }
+    }
+
+    /// Whether the oldest blob is older than the history may be.
+    fn has_aged(&self, now: reveille_core::Timestamp) -> bool {
+        self.blobs.front().is_some_and(|blob| now.since(blob.at) > self.options.history_age)
+    }
+
+    /// One transaction: the blobs that only the journal holds, those of a commit that it has no room
+    /// for, the next rows of a checkpoint, and what leaves the log.
+    fn fold(&mut self, fresh: &[Blob], state: &mut State) -> Result<(), DiskError> {
+        let written = self.unfolded_bytes;
+        self.folded_at = state.at();
+        // What has aged leaves only behind a checkpoint.
+        let every = if self.has_aged(state.at()) { 0 } else { self.options.history_bytes / 4 };
+        self.cycle.begin_if_due(written, every, state);
+        let txn = self.db.begin_write()?;
+        self.insert_unfolded(&txn, fresh)?;
+        let rows = (self.options.rows_per_fold, written);
+        let finished = self.cycle.write_rows(&txn, rows, state)?;
         if let Some(checkpoint) = finished {
             write_checkpoint(&txn, &checkpoint)?;
             self.checkpoint = checkpoint;
         }
         let trimmed = self.trim(&txn, state, finished.is_some())?;
         txn.commit()?;
-
-        let next = parts.iter().map(|(key, _)| *key).skip(1).chain([state.next()]);
-        for ((first, bytes), end) in parts.iter().zip(next) {
-            let bytes = bytes.len() as u64;
-            self.blobs.push_back(BlobRef { first: *first, end, bytes, at: stamp.at });
-        }
+        self.folded();
         if let Some(edge) = trimmed.edge {
             state.forget(edge);
         }
         if let Some(until) = trimmed.forgotten {
             state.forget_calls(until);
         }
-        self.log_bytes += written;
-        (self.chain, self.commit) = (chain, self.commit + 1);
-        self.reader.remember(parts);
         Ok(())
+    }
+
+    fn insert_unfolded(
+        &self,
+        txn: &redb::WriteTransaction,
+        fresh: &[Blob],
+    ) -> Result<(), DiskError> {
+        let unfolded = self.reader.unfolded();
+        let blobs = unfolded.iter().chain(fresh);
+        journal::insert(txn, blobs.map(|(first, bytes)| (*first, &**bytes)))
+    }
+
+    fn folded(&mut self) {
+        self.log_bytes += std::mem::take(&mut self.unfolded_bytes);
+        self.reader.may_forget(self.unfolded.last().map_or(Seq::ZERO, |blob| blob.end));
+        self.blobs.extend(self.unfolded.drain(..));
+        if let Some(journal) = &mut self.journal {
+            journal.restart();
+        }
     }
 
     /// Writes all that checkpoints lack, so that the next start replays nothing.
     pub(crate) fn close(&mut self, state: &mut State) -> Result<(), DiskError> {
         let mut txn = self.db.begin_write()?;
         txn.set_quick_repair(true);
+        self.insert_unfolded(&txn, &[])?;
         self.cycle.begin(state);
-        if let Some(checkpoint) = self.cycle.write_rows(&txn, usize::MAX, state)? {
+        if let Some(checkpoint) = self.cycle.write_rows(&txn, (usize::MAX, u64::MAX), state)? {
             write_checkpoint(&txn, &checkpoint)?;
         }
+        journal::unmark(&txn)?;
         txn.commit()?;
+        self.folded();
         Ok(())
     }
 }

@@ -122,7 +122,7 @@ fn leftovers(path: &Path, say: Say<'_>) {
 #[cfg(unix)]
 fn permissions(path: &Path, say: Say<'_>) {
     use std::os::unix::fs::PermissionsExt as _;
-    for name in ["store.redb", "lock", "reveille.sock"] {
+    for name in ["store.redb", "journal", "lock", "reveille.sock"] {
         let mode = fs::metadata(path.join(name)).map(|meta| meta.permissions().mode() & 0o777);
         if let Ok(mode) = mode
             && mode & 0o077 != 0

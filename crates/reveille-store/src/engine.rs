@@ -198,7 +198,18 @@ impl Engine {
         for reply in replies {
             reply(outcome.clone());
         }
+        self.fold();
         count
+    }
+
+    /// Folds the journal when it is due: those who were just answered need not wait for it.
+    fn fold(&mut self) {
+        if self.failed.is_none()
+            && let Err(error) = self.disk.fold_if_due(&mut self.state)
+        {
+            tracing::error!(%error, "the journal was not folded; the store takes nothing more");
+            self.failed = Some(error.to_string());
+        }
     }
 
     fn finish(

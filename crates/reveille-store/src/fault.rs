@@ -1,6 +1,7 @@
 //! A storage backend that stops, fails and forgets: for tests of what a crash leaves.
 //!
-//! It keeps two images: what was synced, and the operations since. At a chosen operation it stops
+//! It has the two files of a store, the redb file and the journal, and keeps two images of each: what
+//! was synced, and the operations since. At a chosen operation it stops
 //! (and everything after fails, as when the power is off) or fails once. What the disk then holds is
 //! made of the synced image and of those later operations that the chosen [`Leftover`] keeps.
 
@@ -46,11 +47,32 @@ enum Op {
     SetLen(usize),
 }
 
+/// What the files of a disk hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contents([Vec<u8>; 2]);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Which {
+    #[default]
+    Store,
+    Journal,
+}
+
+impl Contents {
+    const fn of(&mut self, file: Which) -> &mut Vec<u8> {
+        let [store, journal] = &mut self.0;
+        match file {
+            Which::Store => store,
+            Which::Journal => journal,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Images {
-    synced: Vec<u8>,
-    live: Vec<u8>,
-    since: Vec<Op>,
+    synced: Contents,
+    live: Contents,
+    since: Vec<(Which, Op)>,
     /// Operations so far: writes, changes of length, syncs.
     operations: u64,
     fault: Option<(u64, Fault)>,
@@ -61,14 +83,20 @@ struct Images {
 #[derive(Debug, Clone, Default)]
 pub struct FaultyDisk {
     images: Arc<Mutex<Images>>,
+    file: Which,
 }
 
 impl FaultyDisk {
-    /// A disk that holds these bytes.
+    /// A disk that holds this.
     #[must_use]
-    pub fn holding(bytes: Vec<u8>) -> Self {
-        let images = Images { synced: bytes.clone(), live: bytes, ..Images::default() };
-        Self { images: Arc::new(Mutex::new(images)) }
+    pub fn holding(contents: Contents) -> Self {
+        let images = Images { synced: contents.clone(), live: contents, ..Images::default() };
+        Self { images: Arc::new(Mutex::new(images)), file: Which::Store }
+    }
+
+    /// The same disk, its journal.
+    fn journal(&self) -> Self {
+        Self { images: Arc::clone(&self.images), file: Which::Journal }
     }
 
     /// Lets a fault happen at the operation with this number, from 0.
@@ -84,20 +112,21 @@ impl FaultyDisk {
 
     /// What the disk holds when the machine starts again.
     #[must_use]
-    pub fn after_crash(&self, leftover: Leftover) -> Vec<u8> {
+    pub fn after_crash(&self, leftover: Leftover) -> Contents {
         let images = self.images.lock();
-        let mut bytes = images.synced.clone();
+        let mut contents = images.synced.clone();
         let last = images.since.len().saturating_sub(1);
         let mut random = match leftover {
             Leftover::Some(seed) => seed | 1,
             _ => 1,
         };
-        for (index, op) in images.since.iter().enumerate() {
+        for (index, (file, op)) in images.since.iter().enumerate() {
+            let bytes = contents.of(*file);
             match (leftover, op) {
                 (Leftover::Dropped, _) => {}
                 (Leftover::Torn, Op::Write(offset, data)) if index == last => {
                     let half = data.len() / 2 / SECTOR_BYTES * SECTOR_BYTES;
-                    write(&mut bytes, *offset, data.get(..half).unwrap_or(&[]));
+                    write(bytes, *offset, data.get(..half).unwrap_or(&[]));
                 }
                 (Leftover::Some(_), Op::Write(offset, data)) => {
                     for (sector, data) in data.chunks(SECTOR_BYTES).enumerate() {
@@ -106,15 +135,14 @@ impl FaultyDisk {
                         random ^= random >> 7;
                         random ^= random << 17;
                         if random.is_multiple_of(2) {
-                            write(&mut bytes, offset + sector * SECTOR_BYTES, data);
+                            write(bytes, offset + sector * SECTOR_BYTES, data);
                         }
                     }
                 }
-                (_, Op::Write(offset, data)) => write(&mut bytes, *offset, data),
-                (_, Op::SetLen(len)) => bytes.resize(*len, 0),
+                (_, op) => op.apply(bytes),
             }
         }
-        bytes
+        contents
     }
 }
 
@@ -125,6 +153,15 @@ fn write(bytes: &mut Vec<u8>, offset: usize, data: &[u8]) {
     }
     if let Some(place) = bytes.get_mut(offset..end) {
         place.copy_from_slice(data);
+    }
+}
+
+impl Op {
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Write(offset, data) => write(bytes, *offset, data),
+            Self::SetLen(len) => bytes.resize(*len, 0),
+        }
     }
 }
 
@@ -149,6 +186,11 @@ impl Images {
             _ => Ok(false),
         }
     }
+
+    fn perform(&mut self, file: Which, op: Op) {
+        op.apply(self.live.of(file));
+        self.since.push((file, op));
+    }
 }
 
 fn done(fails: bool) -> io::Result<()> {
@@ -161,13 +203,13 @@ fn place(number: u64) -> io::Result<usize> {
 
 impl StorageBackend for FaultyDisk {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.images.lock().live.len() as u64)
+        Ok(self.images.lock().live.of(self.file).len() as u64)
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let images = self.images.lock();
+        let mut images = self.images.lock();
         let offset = place(offset)?;
-        let found = images.live.get(offset..offset + out.len());
+        let found = images.live.of(self.file).get(offset..offset + out.len());
         out.copy_from_slice(found.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?);
         Ok(())
     }
@@ -175,26 +217,25 @@ impl StorageBackend for FaultyDisk {
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut images = self.images.lock();
         let fails = images.next()?;
-        let len = place(len)?;
-        images.live.resize(len, 0);
-        images.since.push(Op::SetLen(len));
+        images.perform(self.file, Op::SetLen(place(len)?));
         done(fails)
     }
 
     fn sync_data(&self) -> io::Result<()> {
         let mut images = self.images.lock();
         let fails = images.next()?;
-        images.synced = images.live.clone();
-        images.since.clear();
+        let Images { synced, since, .. } = &mut *images;
+        // Only this file is on the disk; the other's operations may still be lost.
+        for (_, op) in since.extract_if(.., |(file, _)| *file == self.file) {
+            op.apply(synced.of(self.file));
+        }
         done(fails)
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let mut images = self.images.lock();
         let fails = images.next()?;
-        let offset = place(offset)?;
-        write(&mut images.live, offset, data);
-        images.since.push(Op::Write(offset, data.to_vec()));
+        images.perform(self.file, Op::Write(place(offset)?, data.to_vec()));
         done(fails)
     }
 }
@@ -205,5 +246,6 @@ impl StorageBackend for FaultyDisk {
 ///
 /// As [`Options::open`].
 pub fn open(disk: FaultyDisk, options: Options) -> Result<Store, OpenError> {
-    options.on_backend(disk, false)
+    let journal = disk.journal();
+    options.on_backend(disk, Some(Box::new(journal)), false)
 }

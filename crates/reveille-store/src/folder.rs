@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `lock` | held by the owner's process while it lives; says who that is, and when it is closing |
 //! | `store.redb` | the store; made under another name and moved here when it is whole |
+//! | `journal` | what was committed since the store was written last |
 //! | `FORMAT` | says that there is a store, so that one that is missing or emptied is noticed |
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -12,9 +13,11 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use redb::backends::FileBackend;
 use redb::{Database, DatabaseError};
 
 use crate::disk::file::FilledFile;
+use crate::disk::journal;
 use crate::disk::{Disk, DiskOptions, STORE_FORMAT, damaged};
 use crate::error::{DiskError, OpenError};
 
@@ -24,6 +27,7 @@ const LIVING: Duration = Duration::from_millis(500);
 const CLOSING: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_millis(20);
 const CLOSING_WORD: &str = "closing";
+const JOURNAL: &str = "journal";
 
 /// A data folder that this process owns, until it is dropped.
 #[derive(Debug)]
@@ -45,11 +49,8 @@ impl Folder {
             return Err(io(io::Error::new(io::ErrorKind::NotFound, "there is no store")));
         }
         let lock_path = path.join("lock");
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let lock = options
+        let lock = private()
+            .create(true)
             .open(&lock_path)
             .map_err(|source| OpenError::Io { path: lock_path.clone(), source })?;
         let mut folder = Self { path: path.to_owned(), lock };
@@ -130,10 +131,38 @@ impl Folder {
             Ok(_) => {}
         }
         let database = self.open(&path, options)?;
+        let length = guarded(|| journal::length(&database)).map_err(|error| self.disk(error))?;
+        if let Some(length) = length {
+            let file = self.journal_file(false)?;
+            let recovered = guarded(|| journal::recover(&database, &*file, length));
+            recovered.map_err(|error| self.disk(error))?;
+        }
         if !marked {
             self.mark()?;
         }
         Ok(database)
+    }
+
+    /// The file of the journal, made if there is none.
+    pub(crate) fn journal(&self) -> Result<Box<dyn redb::StorageBackend>, OpenError> {
+        let there = self.path.join(JOURNAL).exists();
+        let file = self.journal_file(true)?;
+        if !there {
+            self.sync().map_err(|source| OpenError::Io { path: self.path.clone(), source })?;
+        }
+        Ok(file)
+    }
+
+    fn journal_file(&self, create: bool) -> Result<Box<dyn redb::StorageBackend>, OpenError> {
+        let path = self.path.join(JOURNAL);
+        let file = private().create(create).open(&path);
+        let file = match file {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(self.damaged("the journal is missing"));
+            }
+            file => file.and_then(|file| FileBackend::new(file).map_err(io::Error::other)),
+        };
+        Ok(Box::new(file.map_err(|source| OpenError::Io { path, source })?))
     }
 
     /// Opens the file. The last owner may still be letting go of it when its lock is free.
@@ -267,6 +296,15 @@ fn open_filled(path: &Path, options: DiskOptions) -> Result<Database, DatabaseEr
     let io = |error| DatabaseError::Storage(redb::StorageError::Io(error));
     let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
     builder(options).create_with_backend(FilledFile::new(file)?)
+}
+
+/// How files are opened that only their owner reads.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 #[allow(clippy::disallowed_methods)] // nothing tells when a lock becomes free

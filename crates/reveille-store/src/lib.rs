@@ -238,7 +238,9 @@ impl Store {
         to: impl AsRef<Path>,
         mut progress: impl FnMut(u64, u64),
     ) -> Result<(), care::CareError> {
-        self.shared.reader.with_database(|db| care::backup(db, to.as_ref(), &mut progress))
+        let unfolded = self.shared.reader.unfolded();
+        let reader = &self.shared.reader;
+        reader.with_database(|db| care::backup(db, &unfolded, to.as_ref(), &mut progress))
     }
 
     /// The outcome that a record holds. Reads the file: may block.

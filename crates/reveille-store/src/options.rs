@@ -6,6 +6,7 @@ use std::sync::Arc;
 use reveille_core::Timestamp;
 
 use crate::Store;
+use crate::disk::journal::{self, Journal};
 use crate::disk::{self, Disk, DiskOptions};
 use crate::engine::{DiskSpace, Engine, Now, Setup, Writer};
 use crate::error::{DiskError, OpenError};
@@ -81,9 +82,14 @@ impl Options {
 
     fn open_folder(self, path: &Path, create: bool) -> Result<Store, OpenError> {
         let folder = Folder::own(path, create)?;
-        let database = folder.database(self.disk)?;
-        let loaded = guarded(|| Disk::load(database, self.disk));
-        let loaded = loaded.map_err(|error| folder.disk(error))?;
+        let database = Arc::new(folder.database(self.disk)?);
+        let loaded = guarded(|| Disk::load(Arc::clone(&database), self.disk));
+        let (disk, state) = loaded.map_err(|error| folder.disk(error))?;
+        // Not before the store was found to be whole: one that is damaged is left as it is.
+        let file = folder.journal()?;
+        let journal = Journal::begin(&database, file, self.disk.journal_bytes);
+        let journal = journal.map_err(|error| folder.disk(error))?;
+        let loaded = (disk.with_journal(journal), state);
         self.start(path, loaded, Some(folder), true)
     }
 
@@ -95,23 +101,33 @@ impl Options {
     #[must_use]
     #[allow(clippy::expect_used)] // an in-memory backend has no way to fail
     pub fn in_memory(self) -> Store {
-        self.on_backend(redb::backends::InMemoryBackend::new(), false)
+        self.on_backend(redb::backends::InMemoryBackend::new(), None, false)
             .expect("memory takes what redb writes")
     }
 
-    /// A store on a storage backend of redb's; with `threaded`, commits have a thread of their own.
+    /// A store on storage backends of redb's, the second for its journal; with `threaded`, commits
+    /// have a thread of their own.
     pub(crate) fn on_backend(
         self,
         backend: impl redb::StorageBackend,
+        journal: Option<Box<dyn redb::StorageBackend>>,
         threaded: bool,
     ) -> Result<Store, OpenError> {
         let path = Path::new("memory");
         let load = || {
-            let database = builder(self.disk).create_with_backend(backend)?;
+            let database = Arc::new(builder(self.disk).create_with_backend(backend)?);
             if disk::begin_read(&database)?.list_tables()?.next().is_none() {
                 Disk::initialise(&database)?;
             }
-            Disk::load(database, self.disk)
+            let (length, Some(file)) = (journal::length(&database)?, journal) else {
+                return Disk::load(database, self.disk);
+            };
+            if let Some(length) = length {
+                journal::recover(&database, &*file, length)?;
+            }
+            let (disk, state) = Disk::load(Arc::clone(&database), self.disk)?;
+            let journal = Journal::begin(&database, file, self.disk.journal_bytes)?;
+            Ok((disk.with_journal(journal), state))
         };
         let loaded = load().map_err(|error: DiskError| opening(path, error))?;
         self.start(path, loaded, None, threaded)

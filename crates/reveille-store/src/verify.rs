@@ -68,7 +68,7 @@ pub fn verify(path: impl AsRef<Path>) -> Result<Report, OpenError> {
         Err(error) => return Err(error),
     };
     let examined = guarded(|| {
-        let (disk, state) = Disk::load_shared(Arc::clone(&database), options)?;
+        let (disk, state) = Disk::load(Arc::clone(&database), options)?;
         examine(&mut report, &database, &disk, state)
     });
     match examined {

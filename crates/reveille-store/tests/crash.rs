@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use futures_executor::block_on;
 use reveille_core::Seq;
-use reveille_store::fault::{Fault, FaultyDisk, Leftover, open};
+use reveille_store::fault::{Contents, Fault, FaultyDisk, Leftover, open};
 use reveille_store::raw;
 use reveille_store::state::row::Row;
 use support::{Runner, small};
@@ -30,8 +30,8 @@ fn undisturbed() -> (BTreeMap<Seq, Vec<Row>>, u64, u64) {
 
 /// Opens what a crash left and compares: everything acknowledged is there, at most the one commit
 /// under way beyond it.
-fn check(bytes: Vec<u8>, acknowledged: Seq, expected: &BTreeMap<Seq, Vec<Row>>, case: &str) {
-    let disk = FaultyDisk::holding(bytes);
+fn check(left: Contents, acknowledged: Seq, expected: &BTreeMap<Seq, Vec<Row>>, case: &str) {
+    let disk = FaultyDisk::holding(left);
     let store = open(disk, small(HISTORY)).unwrap_or_else(|error| panic!("{case}: {error}"));
     let (next, rows) = block_on(store.look(|state| (state.next(), raw::rows(state)))).unwrap();
     assert!(next >= acknowledged, "{case}: {next} < {acknowledged}");
@@ -60,7 +60,9 @@ fn a_crash_at_any_operation_keeps_what_was_acknowledged() {
         let store = open(disk.clone(), small(HISTORY)).unwrap();
         disk.at(operation, Fault::Stop);
         let mut runner = Runner::new(&store);
-        runner.everything().unwrap_err();
+        let ended = runner.everything();
+        // Between commits nobody waits for the disk: the next one is refused.
+        assert!(ended.is_err() || runner.session("later").is_err(), "{operation}");
         let acknowledged = runner.acknowledged.last().copied().unwrap_or(Seq(1));
         for leftover in [
             Leftover::Kept,
@@ -80,15 +82,20 @@ fn a_crash_at_any_operation_keeps_what_was_acknowledged() {
 #[test]
 fn an_error_at_any_operation_is_told_and_nothing_more_is_taken_until_the_store_is_opened_again() {
     let (expected, opened, operations) = undisturbed();
+    let mut unknown = 0;
     for operation in opened..operations {
         for fault in [Fault::Fail, Fault::FailAfter] {
             let disk = FaultyDisk::default();
             let store = open(disk.clone(), small(HISTORY)).unwrap();
             disk.at(operation, fault);
             let mut runner = Runner::new(&store);
-            let error = runner.everything().unwrap_err();
             let case = format!("{fault:?} at operation {operation}");
-            assert_eq!(error.code().name, "outcome_unknown", "{case}: {error}");
+            // A commit that failed is unknown; while the journal is folded nobody waits for one.
+            if let Err(error) = runner.everything() {
+                let code = error.code().name;
+                assert!(["outcome_unknown", "storage_failed"].contains(&code), "{case}: {error}");
+                unknown += u32::from(code == "outcome_unknown");
+            }
             let later = runner.session("later").unwrap_err();
             assert_eq!(later.code().name, "storage_failed", "{case}");
             let acknowledged = runner.acknowledged.last().copied().unwrap_or(Seq(1));
@@ -98,6 +105,7 @@ fn an_error_at_any_operation_is_told_and_nothing_more_is_taken_until_the_store_i
             }
         }
     }
+    assert!(unknown > 100, "{unknown}");
 }
 
 #[test]

@@ -22,13 +22,8 @@ use crate::state::State;
 use crate::state::row::Row;
 
 impl Disk {
-    /// Reads the whole store.
-    pub(crate) fn load(db: Database, options: DiskOptions) -> Result<(Self, State), DiskError> {
-        Self::load_shared(Arc::new(db), options)
-    }
-
-    /// The same, of a database that the caller looks at as well.
-    pub(crate) fn load_shared(
+    /// Reads the whole store; its journal is recovered.
+    pub(crate) fn load(
         db: Arc<Database>,
         options: DiskOptions,
     ) -> Result<(Self, State), DiskError> {
@@ -53,6 +48,10 @@ impl Disk {
             options,
             log_bytes: log.blobs.iter().map(|blob| blob.bytes).sum(),
             blobs: log.blobs,
+            journal: None,
+            unfolded: Vec::new(),
+            unfolded_bytes: 0,
+            folded_at: Timestamp::default(),
             chain: log.chain,
             commit: log.commit,
             trimming: false,

@@ -19,8 +19,11 @@ use crate::codec;
 use crate::error::DiskError;
 use crate::record::Record;
 
-/// Bytes of blobs kept in memory.
+/// Bytes of blobs kept in memory; those that are not in the redb file yet are kept in any case.
 const RECENT_BYTES: usize = 8 << 20;
+
+/// A blob and the number of its first record.
+pub(crate) type Blob = (Seq, Arc<[u8]>);
 
 /// A record that has left the log, as it is packed into a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,8 +46,10 @@ pub(crate) struct Reader {
 /// The latest blobs, by the number of their first record.
 #[derive(Debug, Default)]
 struct Recent {
-    blobs: VecDeque<(Seq, Arc<[u8]>)>,
+    blobs: VecDeque<Blob>,
     bytes: usize,
+    /// Blobs before this record are in the redb file.
+    folded: Seq,
 }
 
 /// A record with what makes its number an id.
@@ -56,18 +61,26 @@ impl Reader {
     }
 
     /// Keeps the blobs of a commit in memory.
-    pub(super) fn remember(&self, blobs: Vec<(Seq, Vec<u8>)>) {
+    pub(super) fn remember(&self, blobs: Vec<Blob>) {
         let mut recent = self.recent.lock();
-        for (first, bytes) in blobs {
-            recent.bytes += bytes.len();
-            recent.blobs.push_back((first, bytes.into()));
-        }
-        while recent.bytes > RECENT_BYTES {
-            let Some((_, bytes)) = recent.blobs.pop_front() else {
-                break;
-            };
-            recent.bytes -= bytes.len();
-        }
+        recent.bytes += blobs.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+        recent.blobs.extend(blobs);
+        recent.shrink();
+    }
+
+    /// Blobs before this record are in the redb file from now on.
+    pub(super) fn may_forget(&self, until: Seq) {
+        let mut recent = self.recent.lock();
+        recent.folded = recent.folded.max(until);
+        recent.shrink();
+    }
+
+    /// The blobs that may not be in the redb file yet. A transaction that begins later sees those that
+    /// are folded meanwhile.
+    pub(crate) fn unfolded(&self) -> Vec<Blob> {
+        let recent = self.recent.lock();
+        let from = recent.blobs.partition_point(|(first, _)| *first < recent.folded);
+        recent.blobs.range(from..).cloned().collect()
     }
 
     /// The records, if all of them are in memory.
@@ -106,14 +119,33 @@ impl Reader {
 
     /// The records, each or none.
     pub(crate) fn read(&self, seqs: &[Seq]) -> Result<Vec<Option<Found>>, DiskError> {
+        // Looked at first: what is folded and forgotten meanwhile is in the file.
+        let recent: Vec<Option<Arc<[u8]>>> = {
+            let recent = self.recent.lock();
+            seqs.iter().map(|seq| recent.holding(*seq)).collect()
+        };
         let db = self.db.read();
         let closed = || damaged("file", "store", "it is closed");
         let txn = begin_read(db.as_ref().ok_or_else(closed)?)?;
-        seqs.iter().map(|seq| find(&txn, *seq)).collect()
+        let read = |(seq, recent): (&Seq, Option<Arc<[u8]>>)| match recent {
+            Some(blob) => in_blob(*seq, &blob),
+            None => find(&txn, *seq),
+        };
+        seqs.iter().zip(recent).map(read).collect()
     }
 }
 
 impl Recent {
+    fn shrink(&mut self) {
+        while self.bytes > RECENT_BYTES {
+            match self.blobs.front() {
+                Some((first, bytes)) if *first < self.folded => self.bytes -= bytes.len(),
+                _ => break,
+            }
+            self.blobs.pop_front();
+        }
+    }
+
     fn holding(&self, seq: Seq) -> Option<Arc<[u8]>> {
         let after = self.blobs.partition_point(|(first, _)| *first <= seq);
         self.blobs.get(after.checked_sub(1)?).map(|(_, bytes)| Arc::clone(bytes))

@@ -20,6 +20,7 @@ pub struct Since {
 impl Reader {
     /// At least one record from `from` on, if there is one, and about `limit` of them: whole blobs.
     pub(crate) fn since(&self, from: Seq, limit: usize) -> Result<Since, DiskError> {
+        let unfolded = self.unfolded();
         let db = self.database();
         let closed = || damaged("file", "store", "it is closed");
         let txn = begin_read(db.as_ref().ok_or_else(closed)?)?;
@@ -29,24 +30,38 @@ impl Reader {
             Some(entry) => entry?.0.value(),
             None => from.0,
         };
+        let mut end = Seq::ZERO;
         for entry in log.range(begins..)? {
             let (key, bytes) = entry?;
-            let key = Seq(key.value());
-            if since.records.is_empty() && key > from {
-                since.lost_until = Some(key);
+            end = since.take(Seq(key.value()), bytes.value(), from)?;
+            if since.records.len() >= limit {
+                return Ok(since);
             }
-            let damaged = |error| DiskError::blob(key, error);
-            let (header, body) = blob::read(bytes.value()).map_err(damaged)?;
-            for record in blob::records(&header, body) {
-                let (seq, record) = record.map_err(damaged)?;
-                if seq >= from {
-                    since.records.push((seq, (header.stamp, record)));
-                }
-            }
+        }
+        for (key, bytes) in unfolded.iter().filter(|(key, _)| *key >= end) {
+            since.take(*key, bytes, from)?;
             if since.records.len() >= limit {
                 break;
             }
         }
         Ok(since)
+    }
+}
+
+impl Since {
+    /// Adds the records of a blob, and says which comes after them.
+    fn take(&mut self, key: Seq, bytes: &[u8], from: Seq) -> Result<Seq, DiskError> {
+        if self.records.is_empty() && key > from {
+            self.lost_until = Some(key);
+        }
+        let damaged = |error| DiskError::blob(key, error);
+        let (header, body) = blob::read(bytes).map_err(damaged)?;
+        for record in blob::records(&header, body) {
+            let (seq, record) = record.map_err(damaged)?;
+            if seq >= from {
+                self.records.push((seq, (header.stamp, record)));
+            }
+        }
+        Ok(header.end())
     }
 }

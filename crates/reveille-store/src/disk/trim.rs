@@ -72,7 +72,9 @@ impl Disk {
         let (mut packed, mut calls) = (Vec::new(), Vec::new());
         let mut dropped = 0;
         let mut log = txn.open_table(LOG)?;
-        while dropped < self.options.trim_bytes && leaves(self) {
+        // No less than what came: otherwise the log would grow.
+        let most = self.options.trim_bytes.max(self.unfolded_bytes * 2);
+        while dropped < most && leaves(self) {
             let Some(blob) = self.blobs.pop_front() else {
                 break;
             };

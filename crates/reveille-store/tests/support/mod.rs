@@ -44,7 +44,12 @@ pub fn small(history_bytes: u64) -> Options {
     };
     Options {
         limits: Limits::default(),
-        disk: DiskOptions { history_bytes, rows_per_commit: 2, ..DiskOptions::default() },
+        disk: DiskOptions {
+            history_bytes,
+            rows_per_fold: 2,
+            journal_bytes: 64 * 1024,
+            ..DiskOptions::default()
+        },
         now: Arc::new(now),
         space: None,
         salt: 7,
