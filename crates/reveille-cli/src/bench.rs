@@ -38,6 +38,10 @@ pub(crate) struct MailboxArgs {
     /// Bytes of a body.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(0..=32_768))]
     pub(crate) body: u32,
+    /// Leave all mail unread. Otherwise it is acknowledged between slices, unmeasured: unread mail
+    /// that outlives the history is copied forward, and its mailboxes are written anew.
+    #[arg(long)]
+    pub(crate) backlog: bool,
     /// Where the files are made; a folder of its own, removed afterwards.
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,

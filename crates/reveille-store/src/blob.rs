@@ -63,7 +63,7 @@ pub enum BlobError {
 }
 
 /// Collects the records of a commit and cuts them into blobs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct BlobWriter {
     body: Vec<u8>,
     /// Where each record ends in `body`.
@@ -71,8 +71,10 @@ pub(crate) struct BlobWriter {
 }
 
 impl BlobWriter {
-    pub(crate) const fn new() -> Self {
-        Self { body: Vec::new(), ends: Vec::new() }
+    /// Begins anew in the same memory.
+    pub(crate) fn clear(&mut self) {
+        self.body.clear();
+        self.ends.clear();
     }
 
     pub(crate) fn push(&mut self, record: &Record) -> Result<(), CodecError> {
@@ -84,7 +86,7 @@ impl BlobWriter {
 
     /// The blobs, each with the number of its first record, and the CRC of the last one.
     pub(crate) fn finish(
-        self,
+        &self,
         first: Seq,
         commit: u64,
         stamp: Stamp,
@@ -236,7 +238,7 @@ mod tests {
     const STAMP: Stamp = Stamp { at: Timestamp::from_millis(9), salt: 3 };
 
     fn blobs(count: u64) -> Vec<(Seq, Vec<u8>)> {
-        let mut writer = BlobWriter::new();
+        let mut writer = BlobWriter::default();
         for incarnation in 0..count {
             writer.push(&Opened { incarnation }.into()).unwrap();
         }

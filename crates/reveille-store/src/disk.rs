@@ -17,7 +17,6 @@
 
 mod calls;
 mod checkpoint;
-pub(crate) mod file;
 pub(crate) mod journal;
 mod load;
 mod read;
@@ -180,7 +179,7 @@ impl Disk {
         &mut self,
         first: Seq,
         stamp: Stamp,
-        blob: BlobWriter,
+        blob: &BlobWriter,
         state: &mut State,
     ) -> Result<(), DiskError> {
         let (parts, chain) = blob.finish(first, self.commit + 1, stamp, self.chain);

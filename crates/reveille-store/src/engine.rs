@@ -6,6 +6,7 @@
 //! answers `outcome_unknown`, and the store takes nothing more until it is opened again.
 
 mod queue;
+mod request;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::state::State;
 use crate::step::{Draft, Limits, Step};
 
 pub(crate) use self::queue::Writer;
+pub(crate) use self::request::{Request, request};
 
 /// Gives the moment of a commit.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -59,20 +61,22 @@ pub struct Committed<'a> {
 /// Why a store that was closed takes nothing more.
 const CLOSED: &str = "the store is closed";
 
-/// Releases an answer, or refuses it, once the fate of its commit is known.
-pub(crate) type Reply = Box<dyn FnOnce(Result<(), OpError>) + Send>;
-/// A request: does its part of a commit, and says how to answer.
-pub(crate) type Job = Box<dyn FnOnce(&mut Batch<'_>) -> Reply + Send>;
+/// What a commit is gathered in, kept from one to the next: memory that is given back and taken again
+/// would be mapped anew each time.
+#[derive(Default)]
+struct Buffers {
+    blob: BlobWriter,
+    records: Vec<(Seq, Record)>,
+    draft: Vec<Record>,
+    requests: Vec<Box<dyn Request>>,
+}
 
 /// A commit while it is gathered.
 pub(crate) struct Batch<'a> {
     state: &'a mut State,
     limits: Limits,
     stamp: Stamp,
-    blob: BlobWriter,
-    records: Vec<(Seq, Record)>,
-    /// Memory for the next draft.
-    spare: Vec<Record>,
+    buffers: &'a mut Buffers,
     /// Why this commit must not be written.
     broken: Option<String>,
 }
@@ -93,13 +97,13 @@ impl Batch<'_> {
         if let Some(reason) = self.broken.clone() {
             return Err(OpError::StorageFailed { reason });
         }
-        let spare = std::mem::take(&mut self.spare);
+        let spare = std::mem::take(&mut self.buffers.draft);
         let mut draft = Draft::new(self.state.next(), self.stamp, self.limits, spare);
         let answer = step.decide(self.state, &mut draft)?;
         let mut drafted = draft.records;
         for record in drafted.drain(..) {
             let seq = self.state.next();
-            let pushed = self.blob.push(&record).map_err(|error| error.to_string());
+            let pushed = self.buffers.blob.push(&record).map_err(|error| error.to_string());
             let applied = pushed.and_then(|()| {
                 let applied = self.state.apply(seq, self.stamp, &record);
                 applied.map_err(|violation| violation.to_string())
@@ -110,9 +114,9 @@ impl Batch<'_> {
                 self.broken = Some(error);
                 break;
             }
-            self.records.push((seq, record));
+            self.buffers.records.push((seq, record));
         }
-        self.spare = drafted;
+        self.buffers.draft = drafted;
         Ok(answer)
     }
 }
@@ -126,6 +130,7 @@ pub(crate) struct Engine {
     salt: u16,
     failed: Option<String>,
     space: Space,
+    buffers: Buffers,
 }
 
 /// Watches the disk's free space: sends leave a reserve alone, so that settles can always be written
@@ -170,34 +175,37 @@ impl Engine {
         space: Option<DiskSpace>,
     ) -> Self {
         let space = Space { look: space, countdown: 0 };
-        Self { state, disk, folder, setup, salt, failed: None, space }
+        let buffers = Buffers::default();
+        Self { state, disk, folder, setup, salt, failed: None, space, buffers }
     }
 
-    /// Runs one commit: the jobs that `next` gives, which says when it has enough.
-    pub(crate) fn run(&mut self, mut next: impl FnMut(usize) -> Option<Job>) -> usize {
+    /// Runs one commit: the requests that `next` gives, which says when it has enough.
+    pub(crate) fn run(&mut self, mut next: impl FnMut(usize) -> Option<Box<dyn Request>>) -> usize {
         let at = (self.setup.now)().max(self.state.at());
         let stamp = Stamp { at, salt: self.salt };
         let first = self.state.next();
         self.state.low_disk = self.space.low(self.state.low_disk);
-        let mut replies: Vec<Reply> = Vec::new();
+        let mut buffers = std::mem::take(&mut self.buffers);
+        let mut requests = std::mem::take(&mut buffers.requests);
         let mut batch = Batch {
             state: &mut self.state,
             limits: self.setup.limits,
             stamp,
-            blob: BlobWriter::new(),
-            records: Vec::new(),
-            spare: Vec::new(),
+            buffers: &mut buffers,
             broken: self.failed.clone(),
         };
-        while let Some(job) = next(replies.len()) {
-            replies.push(job(&mut batch));
+        while let Some(mut request) = next(requests.len()) {
+            request.apply(&mut batch);
+            requests.push(request);
         }
-        let Batch { blob, records, broken, .. } = batch;
-        let outcome = self.finish(first, stamp, blob, &records, broken);
-        let count = replies.len();
-        for reply in replies {
-            reply(outcome.clone());
-        }
+        let broken = batch.broken;
+        let outcome = self.finish(first, stamp, &buffers, broken);
+        let count = requests.len();
+        requests.drain(..).for_each(|request| request.answer(&outcome));
+        buffers.blob.clear();
+        buffers.records.clear();
+        buffers.requests = requests;
+        self.buffers = buffers;
         self.fold();
         count
     }
@@ -216,8 +224,7 @@ impl Engine {
         &mut self,
         first: Seq,
         stamp: Stamp,
-        blob: BlobWriter,
-        records: &[(Seq, Record)],
+        Buffers { blob, records, .. }: &Buffers,
         broken: Option<String>,
     ) -> Result<(), OpError> {
         if let Some(reason) = broken {

@@ -16,7 +16,6 @@ use std::time::Duration;
 use redb::backends::FileBackend;
 use redb::{Database, DatabaseError};
 
-use crate::disk::file::FilledFile;
 use crate::disk::journal;
 use crate::disk::{Disk, DiskOptions, STORE_FORMAT, damaged};
 use crate::error::{DiskError, OpenError};
@@ -169,7 +168,7 @@ impl Folder {
     fn open(&self, path: &Path, options: DiskOptions) -> Result<Database, OpenError> {
         let mut waited = Duration::ZERO;
         loop {
-            let opened = guarded(|| Ok(open_filled(path, options)));
+            let opened = guarded(|| Ok(builder(options).open(path)));
             match opened.map_err(|error| self.disk(error))? {
                 Ok(database) => return Ok(database),
                 Err(DatabaseError::DatabaseAlreadyOpen) if waited < LIVING => pause(),
@@ -289,13 +288,6 @@ pub(crate) fn builder(options: DiskOptions) -> redb::Builder {
         tracing::info!(progress = session.progress(), "the store was not closed: redb repairs it");
     });
     builder
-}
-
-/// Opens the file that is there, filled ahead.
-fn open_filled(path: &Path, options: DiskOptions) -> Result<Database, DatabaseError> {
-    let io = |error| DatabaseError::Storage(redb::StorageError::Io(error));
-    let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
-    builder(options).create_with_backend(FilledFile::new(file)?)
 }
 
 /// How files are opened that only their owner reads.

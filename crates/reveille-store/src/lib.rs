@@ -50,7 +50,6 @@ use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
 
-use futures_channel::oneshot;
 use reveille_core::{OpError, Outcome, Seq};
 
 pub use self::disk::{DiskOptions, STORE_FORMAT, Since};
@@ -169,21 +168,9 @@ impl Store {
         T: Send + 'static,
         F: FnOnce(&mut engine::Batch<'_>) -> Result<T, OpError> + Send + 'static,
     {
-        let (sender, receiver) = oneshot::channel();
-        let accepted = self.shared.writer.submit(Box::new(move |batch| {
-            let answer = work(batch);
-            Box::new(move |committed| {
-                // Whoever asked may have gone; the step is done all the same.
-                let _ = sender.send(committed.and(answer));
-            })
-        }));
-        async move {
-            if !accepted {
-                return Err(OpError::ShuttingDown);
-            }
-            // The writer went away with the request: nobody can say how far it came.
-            receiver.await.unwrap_or(Err(OpError::OutcomeUnknown))
-        }
+        let (request, answer) = engine::request(work);
+        let accepted = self.shared.writer.submit(request);
+        async move { if accepted { answer.await } else { Err(OpError::ShuttingDown) } }
     }
 
     /// Sets what the runtime on this store decides. A commit that is being gathered keeps to what

@@ -177,9 +177,12 @@ impl Hub {
 
     /// Tells of a commit: called by the store, in the order of commits.
     pub(crate) fn committed(&self, commit: &Committed<'_>) {
+        let waits = !self.waiters.lock().is_empty();
         for (_, record) in commit.records {
             self.touch_those_concerned(record);
-            self.tell_waiters(record);
+            if waits {
+                self.tell_waiters(record);
+            }
         }
         self.commits.send_modify(|commits| *commits += 1);
     }

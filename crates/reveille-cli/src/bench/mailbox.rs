@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use reveille::{Address, Config, Message, Runtime, SessionSpec, Store};
+use reveille::{Address, Caller, Config, Message, MessageId, OpError, Runtime, SessionSpec, Store};
 use serde_json::json;
 
 use super::MailboxArgs;
@@ -18,15 +18,20 @@ use crate::out;
 
 /// Pairs of slices: one of the store, one of the floor.
 const PAIRS: u32 = 10;
+/// How many messages are acknowledged at a time.
+const ACKNOWLEDGERS: usize = 1024;
 /// Bytes that a record has beside its body: the floor is given as many to write.
 const OVERHEAD: usize = 112;
 
 /// What a slice found: how many were answered each second, who they were, and after how long.
-struct Slice {
+struct Slice<T> {
     rate: f64,
-    done: Vec<u64>,
+    done: Vec<T>,
     latencies: Histogram<u64>,
 }
+
+/// A message that was acknowledged, and the mailbox that it is in.
+type Sent = (MessageId, usize);
 
 /// What all slices found.
 struct Found {
@@ -35,7 +40,10 @@ struct Found {
     ratios: Vec<f64>,
     ours: Histogram<u64>,
     theirs: Histogram<u64>,
-    acknowledged: Vec<u64>,
+    /// Messages that are to be in their mailboxes.
+    there: Vec<Sent>,
+    lost: u64,
+    duplicated: u64,
     written: u64,
     /// Commits of the store, each with one sync.
     commits: u64,
@@ -54,11 +62,11 @@ pub(super) async fn run(args: &MailboxArgs, json: bool) -> anyhow::Result<ExitCo
     found.commits = commits.load(Ordering::Relaxed) - before;
     drop(floor);
     let rate = median(&mut found.rates);
-    let open = open_loop(args, &runtime, &to, rate, &mut found.acknowledged).await?;
-    let (lost, duplicated) = compare(&runtime, &found.acknowledged).await?;
-    print(args, &mut found, &open, (lost, duplicated), &machine(folder.path()), json);
+    let open = open_loop(args, &runtime, &to, rate, &mut found.there).await?;
+    found.compare(&runtime).await?;
+    print(args, &mut found, &open, &machine(folder.path()), json);
     runtime.shutdown().await?;
-    Ok(ExitCode::from(u8::from(lost + duplicated > 0)))
+    Ok(ExitCode::from(u8::from(found.lost + found.duplicated > 0)))
 }
 
 /// A runtime whose mailboxes are never full: it measures sends alone, nothing is injected.
@@ -110,7 +118,9 @@ async fn measure(
         ratios: Vec::new(),
         ours: histogram()?,
         theirs: histogram()?,
-        acknowledged: Vec::new(),
+        there: Vec::new(),
+        lost: 0,
+        duplicated: 0,
         written: 0,
         commits: 0,
         busy: false,
@@ -124,7 +134,7 @@ async fn measure(
         let (floor, raw) = (Arc::clone(floor), Arc::clone(&raw));
         let append = move |_, _| {
             let (floor, raw) = (Arc::clone(&floor), Arc::clone(&raw));
-            async move { floor.append(raw).await.then_some(0) }
+            async move { floor.append(raw).await.then_some(()) }
         };
         let theirs = slice(args.senders, span, append).await?;
         if !json {
@@ -136,7 +146,11 @@ async fn measure(
         found.floors.push(theirs.rate);
         found.ours.add(&ours.latencies)?;
         found.theirs.add(&theirs.latencies)?;
-        found.acknowledged.extend(ours.done);
+        found.there.extend(ours.done);
+        if !args.backlog {
+            found.compare(runtime).await?;
+            acknowledge(runtime, to, std::mem::take(&mut found.there)).await?;
+        }
     }
     found.busy = Load::now().is_busy_since(load, begun.elapsed());
     Ok(found)
@@ -147,7 +161,7 @@ fn send(
     runtime: &Runtime,
     to: &Arc<Vec<Address>>,
     body: u32,
-) -> impl Fn(u32, u64) -> std::pin::Pin<Box<dyn Future<Output = Option<u64>> + Send>>
+) -> impl Fn(u32, u64) -> std::pin::Pin<Box<dyn Future<Output = Option<Sent>> + Send>>
 + Clone
 + Send
 + Sync
@@ -158,16 +172,17 @@ fn send(
         let place = usize::try_from(place).unwrap_or(0);
         let message = to.get(place).map(|to| Message::text(to.clone(), body.clone()));
         let runtime = runtime.clone();
-        Box::pin(async move { runtime.send(message?).await.ok().map(|sent| sent.id.seq().0) })
+        Box::pin(async move { runtime.send(message?).await.ok().map(|sent| (sent.id, place)) })
     }
 }
 
 /// Lets senders do something again and again, each as soon as it is answered.
 #[allow(clippy::disallowed_methods)] // measures
-async fn slice<F, Fut>(senders: u32, span: Duration, act: F) -> anyhow::Result<Slice>
+async fn slice<T, F, Fut>(senders: u32, span: Duration, act: F) -> anyhow::Result<Slice<T>>
 where
+    T: Send + 'static,
     F: Fn(u32, u64) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Option<u64>> + Send,
+    Fut: Future<Output = Option<T>> + Send,
 {
     let (over, begun) = (Arc::new(AtomicBool::new(false)), Instant::now());
     let mut tasks = tokio::task::JoinSet::new();
@@ -177,8 +192,8 @@ where
             let (mut done, mut n) = (Vec::new(), 0);
             while !over.load(Ordering::Relaxed) {
                 let asked = Instant::now();
-                let Some(seq) = act(sender, n).await else { break };
-                done.push((seq, nanos(asked.elapsed())));
+                let Some(one) = act(sender, n).await else { break };
+                done.push((one, nanos(asked.elapsed())));
                 n += 1;
             }
             done
@@ -190,8 +205,8 @@ where
     let elapsed = begun.elapsed();
     // Counting is not measured.
     let mut slice = Slice { rate: 0.0, done: Vec::new(), latencies: histogram()? };
-    for (seq, nanos) in all.into_iter().flatten() {
-        slice.done.push(seq);
+    for (one, nanos) in all.into_iter().flatten() {
+        slice.done.push(one);
         slice.latencies.saturating_record(nanos);
     }
     #[allow(clippy::cast_precision_loss)] // a count of messages is far below 2^52
@@ -208,7 +223,7 @@ async fn open_loop(
     runtime: &Runtime,
     to: &Arc<Vec<Address>>,
     rate: f64,
-    acknowledged: &mut Vec<u64>,
+    acknowledged: &mut Vec<Sent>,
 ) -> anyhow::Result<Histogram<u64>> {
     let every = Duration::from_secs_f64(f64::from(args.senders) / (rate * 0.7).max(1.0));
     let span = Duration::from_secs(u64::from(args.seconds)) / PAIRS;
@@ -223,16 +238,16 @@ async fn open_loop(
             let mut due = begun + every.mul_f64(f64::from(sender) / 64.0 % 1.0);
             while due < begun + span {
                 tokio::time::sleep_until(due.into()).await;
-                let Some(seq) = act(sender, u64::from(n)).await else { break };
-                done.push((seq, nanos(due.elapsed())));
+                let Some(one) = act(sender, u64::from(n)).await else { break };
+                done.push((one, nanos(due.elapsed())));
                 (due, n) = (due + every, n + 1);
             }
             done
         });
     }
     let mut all = histogram()?;
-    for (seq, nanos) in tasks.join_all().await.into_iter().flatten() {
-        acknowledged.push(seq);
+    for (one, nanos) in tasks.join_all().await.into_iter().flatten() {
+        acknowledged.push(one);
         all.saturating_record(nanos);
     }
     Ok(all)
@@ -242,34 +257,57 @@ fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Acknowledged messages that are in no mailbox, and messages in mailboxes that nobody was told of.
-async fn compare(runtime: &Runtime, acknowledged: &[u64]) -> anyhow::Result<(u64, u64)> {
-    let there = runtime.pending_positions().await?;
-    let once: HashSet<u64> = there.iter().copied().collect();
-    let lost = acknowledged.iter().filter(|seq| !once.contains(seq)).count();
-    let duplicated = there.len().saturating_sub(acknowledged.len() - lost);
-    Ok((lost as u64, duplicated as u64))
+impl Found {
+    /// Counts acknowledged messages that are in no mailbox, and messages in mailboxes that nobody was
+    /// told of.
+    async fn compare(&mut self, runtime: &Runtime) -> anyhow::Result<()> {
+        let pending = runtime.pending_positions().await?;
+        let once: HashSet<u64> = pending.iter().copied().collect();
+        let lost = self.there.iter().filter(|(id, _)| !once.contains(&id.seq().0)).count();
+        self.lost += lost as u64;
+        self.duplicated += pending.len().saturating_sub(self.there.len() - lost) as u64;
+        Ok(())
+    }
 }
 
-fn print(
-    args: &MailboxArgs,
-    found: &mut Found,
-    open: &Histogram<u64>,
-    (lost, duplicated): (u64, u64),
-    machine: &str,
-    json: bool,
-) {
+/// Lets the receivers acknowledge all of it, many at a time.
+async fn acknowledge(
+    runtime: &Runtime,
+    to: &Arc<Vec<Address>>,
+    sent: Vec<Sent>,
+) -> anyhow::Result<()> {
+    let mut tasks = tokio::task::JoinSet::new();
+    let sent = Arc::new(sent);
+    for begin in 0..ACKNOWLEDGERS {
+        let (runtime, to, sent) = (runtime.clone(), Arc::clone(to), Arc::clone(&sent));
+        tasks.spawn(async move {
+            for (id, place) in sent.iter().skip(begin).step_by(ACKNOWLEDGERS) {
+                if let Some(to) = to.get(*place) {
+                    runtime.ack(Caller::Host, to.clone(), *id).await?;
+                }
+            }
+            Ok::<(), OpError>(())
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done??;
+    }
+    Ok(())
+}
+
+fn print(args: &MailboxArgs, found: &mut Found, open: &Histogram<u64>, machine: &str, json: bool) {
     let (rate, floor_rate, ratio) =
         (median(&mut found.rates), median(&mut found.floors), median(&mut found.ratios));
     #[allow(clippy::cast_precision_loss)] // a count of bytes is far below 2^52
     let bytes =
         found.written as f64 / (found.ours.len() as f64 * f64::from(args.body.max(1))).max(1.0);
     let (ours, theirs) = (&found.ours, &found.theirs);
+    let (lost, duplicated) = (found.lost, found.duplicated);
     #[allow(clippy::cast_precision_loss)] // a count of messages is far below 2^52
     let batch = ours.len() as f64 / found.commits.max(1) as f64;
     if json {
         return out::line(json!({
-            "senders": args.senders, "mailboxes": args.mailboxes,
+            "senders": args.senders, "mailboxes": args.mailboxes, "backlog": args.backlog,
             "rate": rate.round(), "floor_rate": floor_rate.round(), "ratio": ratio,
             "p50_us": micros(ours, 0.5), "p99_us": micros(ours, 0.99),
             "p999_us": micros(ours, 0.999),

@@ -226,7 +226,7 @@ mod tests {
     fn commits(count: u64) -> Vec<Vec<u8>> {
         let (mut chain, mut blobs) = (0, Vec::new());
         for commit in 0..count {
-            let mut writer = BlobWriter::new();
+            let mut writer = BlobWriter::default();
             for n in 0..2 {
                 writer.push(&Opened { incarnation: commit * 2 + n }.into()).unwrap();
             }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use reveille_core::OpError;
 
-use super::{Engine, Job, Setup};
+use super::{Engine, Request, Setup};
 
 const GATHER: Duration = Duration::from_micros(60);
 /// Requests of one commit, at most: bounds memory and the wait of the first.
@@ -43,7 +43,7 @@ pub(crate) struct Queue {
 
 #[derive(Default)]
 struct Waiting {
-    jobs: VecDeque<Job>,
+    requests: VecDeque<Box<dyn Request>>,
     /// With how many requests the writer wants to be woken: a wake for each of them would cost more
     /// than the work.
     wanted: usize,
@@ -73,11 +73,11 @@ impl Writer {
     }
 
     /// Hands in a request. It is answered in any case: `shutting_down` when the store was closed.
-    pub(crate) fn submit(&self, job: Job) -> bool {
+    pub(crate) fn submit(&self, request: Box<dyn Request>) -> bool {
         match self {
             Self::Inline(engine) => {
-                let mut job = Some(job);
-                engine.lock().run(|_| job.take());
+                let mut request = Some(request);
+                engine.lock().run(|_| request.take());
                 true
             }
             Self::Thread { queue, .. } => {
@@ -85,8 +85,8 @@ impl Writer {
                 if waiting.closed {
                     return false;
                 }
-                waiting.jobs.push_back(job);
-                let enough = waiting.jobs.len() >= waiting.wanted;
+                waiting.requests.push_back(request);
+                let enough = waiting.requests.len() >= waiting.wanted;
                 drop(waiting);
                 if enough {
                     queue.arrived.notify_one();
@@ -145,12 +145,12 @@ struct RefuseAfter<'a>(&'a Queue);
 
 impl Drop for RefuseAfter<'_> {
     fn drop(&mut self) {
-        let jobs = {
+        let requests = {
             let mut waiting = self.0.waiting.lock();
             waiting.closed = true;
-            std::mem::take(&mut waiting.jobs)
+            std::mem::take(&mut waiting.requests)
         };
-        drop(jobs);
+        drop(requests);
     }
 }
 
@@ -160,7 +160,7 @@ impl Queue {
         let _refuse = RefuseAfter(self);
         let mut last: usize = 1;
         let mut sync = Duration::ZERO;
-        let mut taken: VecDeque<Job> = VecDeque::new();
+        let mut taken: VecDeque<Box<dyn Request>> = VecDeque::new();
         while self.first(&mut engine, &mut taken) {
             let begun = Instant::now();
             let patience = GATHER.min(sync / 4);
@@ -179,7 +179,7 @@ impl Queue {
     }
 
     /// Waits for the first requests of a commit; false when the store is closed and all is done.
-    fn first(&self, engine: &mut Engine, taken: &mut VecDeque<Job>) -> bool {
+    fn first(&self, engine: &mut Engine, taken: &mut VecDeque<Box<dyn Request>>) -> bool {
         if !taken.is_empty() {
             return true;
         }
@@ -191,8 +191,8 @@ impl Queue {
             if std::mem::take(&mut waiting.closing) {
                 engine.closing();
             }
-            if !waiting.jobs.is_empty() {
-                std::mem::swap(&mut waiting.jobs, taken);
+            if !waiting.requests.is_empty() {
+                std::mem::swap(&mut waiting.requests, taken);
                 return true;
             }
             if waiting.closed {
@@ -204,13 +204,13 @@ impl Queue {
     }
 
     /// More requests of the same commit: those that are there, or so many if they come soon enough.
-    fn more(&self, taken: &mut VecDeque<Job>, wanted: usize, patience: Duration) {
+    fn more(&self, taken: &mut VecDeque<Box<dyn Request>>, wanted: usize, patience: Duration) {
         let mut waiting = self.waiting.lock();
-        if waiting.jobs.len() < wanted && !waiting.closed && patience > Duration::ZERO {
+        if waiting.requests.len() < wanted && !waiting.closed && patience > Duration::ZERO {
             waiting.wanted = wanted;
             self.arrived.wait_for(&mut waiting, patience);
         }
-        std::mem::swap(&mut waiting.jobs, taken);
+        std::mem::swap(&mut waiting.requests, taken);
         // While it commits nobody need wake it.
         waiting.wanted = usize::MAX;
     }

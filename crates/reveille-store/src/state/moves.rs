@@ -28,9 +28,11 @@ impl Row {
     pub(super) fn receive(&mut self, mut mail: Mail, merges: bool) -> Result<(), Broken> {
         let last = self.pending.back().map(Mail::seq);
         must(last < Some(mail.seq()), "P8", || "mail is older than mail before it".into())?;
-        let goes = |old: &&Mail| merges && (old.merge, old.sender) == (mail.merge, mail.sender);
-        let since = self.pending.iter().filter(goes).map(|old| old.at).min();
-        mail.at = since.unwrap_or(mail.at);
+        if merges {
+            let goes = |old: &&Mail| (old.merge, old.sender) == (mail.merge, mail.sender);
+            let since = self.pending.iter().filter(goes).map(|old| old.at).min();
+            mail.at = since.unwrap_or(mail.at);
+        }
         mail.group = mail.tells.filter(|tells| tells.outcome.is_some()).and_then(|tells| {
             let of = |member: &super::row::GroupMember| {
                 (member.actor, member.run) == (tells.actor, tells.run)

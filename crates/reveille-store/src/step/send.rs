@@ -61,11 +61,21 @@ impl Step for Send {
         store_room(state, draft, numbers.len(), message.sent.bytes)?;
         let delayed = message.sent.not_before.is_some_and(|due| due > draft.at());
         let placed = if delayed { MailState::Delayed } else { MailState::Pending };
-        let placed = |row: &Row| (row.address.clone(), placed);
-        let rows = numbers.iter().filter_map(|&number| state.row(number));
-        let states = rows.map(placed).collect();
+        let states =
+            recipients(state, to, &numbers).into_iter().map(|address| (address, placed)).collect();
         let id = MessageId::new(accept(state, draft, numbers, message, hops)?, draft.stamp);
         Ok(Accepted { id, duplicate: false, states })
+    }
+}
+
+/// The addresses of the recipients, each once.
+fn recipients(state: &State, to: To, numbers: &[Number]) -> Vec<Address> {
+    match to {
+        To::Actors(to) if to.len() == numbers.len() => to,
+        _ => {
+            let rows = numbers.iter().filter_map(|&number| state.row(number));
+            rows.map(|row| row.address.clone()).collect()
+        }
     }
 }
 
@@ -271,6 +281,9 @@ fn accept(
     sent.hops = hops;
     fill_in(state, &mut sent);
     answer_shutdown(state, draft, &sent, reply_to)?;
+    if !resume && !hold {
+        return Ok(place(state, draft, sent));
+    }
     let (to, by) = (sent.to.clone(), sent.from.clone());
     let stopped = |actor: &&Number| state.row(**actor).is_some_and(|row| row.stopped.is_some());
     for &actor in to.iter().filter(stopped).filter(|_| resume) {
@@ -293,6 +306,9 @@ pub(super) fn fill_in(state: &State, sent: &mut Sent) {
 
 /// Puts a message into its mailboxes; what it displaces there is settled by that, and holds nobody.
 pub(super) fn place(state: &State, draft: &mut Draft, mut sent: Sent) -> Seq {
+    if sent.merge == 0 {
+        return draft.push(sent);
+    }
     let row = |&actor: &Number| state.row(actor).map(|row| (actor, row));
     let rows: Vec<(Number, &Row)> = sent.to.iter().filter_map(row).collect();
     let gone = |(actor, row)| {
