@@ -197,7 +197,8 @@ fn next(bytes: &[u8]) -> Option<(Header, &[u8])> {
 }
 
 fn follows(last: Option<Header>, header: &Header) -> bool {
-    last.map_or(header.first == Seq(1) && header.commit == 1, |last| {
+    let is_first = header.first == Seq(1) && header.commit == 1;
+    last.map_or(is_first, |last| {
         let commit = if last.last { last.commit + 1 } else { last.commit };
         (header.first, header.commit, header.chain) == (last.end(), commit, last.crc)
     })

@@ -102,7 +102,7 @@ fn resolve(state: &State, to: &To, from: &Caller) -> (Vec<Number>, Option<OpErro
                 }
             }
             let any = !addresses.is_empty();
-            (numbers, any.then(|| OpError::UnknownRecipient { addresses }))
+            (numbers, any.then_some(OpError::UnknownRecipient { addresses }))
         }
         To::Team(id) => match find_team(state, *id) {
             Ok((_, team)) => {
