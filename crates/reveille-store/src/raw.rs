@@ -10,11 +10,9 @@ use reveille_core::{OpError, Seq};
 use crate::Store;
 use crate::blob::{self, Header};
 use crate::disk::{COLD, LOG, META, REG, begin_read};
-use crate::engine::Batch;
 use crate::record::Record;
 use crate::state::State;
 use crate::state::row::Row;
-use crate::step::Step;
 
 /// A table of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,42 +189,4 @@ pub fn close_blob(header: &Header, records: &[Record]) -> Anything<Vec<u8>> {
     records.iter().try_for_each(|record| record.write(&mut body))?;
     let header = Header { count: u32::try_from(records.len())?, ..*header };
     Ok(blob::write(&header, &body).0)
-}
-
-/// A commit that takes several steps.
-pub struct OneCommit<'a, 'b> {
-    batch: &'a mut Batch<'b>,
-}
-
-impl std::fmt::Debug for OneCommit<'_, '_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OneCommit").finish_non_exhaustive()
-    }
-}
-
-impl OneCommit<'_, '_> {
-    /// Takes one more step into the commit; it sees what those before it have done.
-    ///
-    /// # Errors
-    ///
-    /// What the step refuses.
-    pub fn step<S: Step>(&mut self, step: S) -> Result<S::Answer, OpError> {
-        self.batch.step(step)
-    }
-}
-
-/// Takes several steps into one commit, as when they arrive together.
-///
-/// # Errors
-///
-/// As [`Store::run`].
-pub fn in_one_commit<T, F>(
-    store: &Store,
-    work: F,
-) -> impl Future<Output = Result<T, OpError>> + use<T, F>
-where
-    T: Send + 'static,
-    F: FnOnce(&mut OneCommit<'_, '_>) -> T + Send + 'static,
-{
-    store.submit(move |batch| Ok(work(&mut OneCommit { batch })))
 }

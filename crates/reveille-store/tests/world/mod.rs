@@ -1,4 +1,6 @@
-//! A store in memory with a clock that only the test moves, and short words for the steps.
+//! A store with a clock that only the test moves, and short words for the steps.
+//!
+//! The disk is in memory. When a world is dropped its log is replayed, and must give the same rows.
 
 #![allow(dead_code, unreachable_pub)] // each test uses a part
 
@@ -10,26 +12,37 @@ use futures_executor::block_on;
 use reveille_core::failure::TurnFailure;
 use reveille_core::window::WindowSettings;
 use reveille_core::{
-    Address, AgentName, Caller, Cause, FailureClass, Kind, MessageId, OpError, Seq, Status, Text,
-    Timestamp,
+    Address, AgentName, Caller, Cause, Content, FailureClass, Kind, MessageId, Notice, OpError,
+    Outcome, Seq, Status, Text, Timestamp,
 };
-use reveille_store::record::Mark;
+use reveille_store::codec;
+use reveille_store::fault::{FaultyDisk, Leftover, open};
+use reveille_store::raw;
+use reveille_store::record::{Mark, Record};
 use reveille_store::state::row::Row;
 use reveille_store::step::actors::{CreateSession, NewWorker, Spawn};
+use reveille_store::step::chores::DoChores;
 use reveille_store::step::end::{EndTurn, FailTurn, Next, Report, TurnEnd};
 use reveille_store::step::mark::{MarkMail, MarkedMail};
+use reveille_store::step::run::{EndRun, RunEnd};
 use reveille_store::step::send::{Accepted, Post, Prepared, Send, To};
 use reveille_store::step::turn::{Claim, ClaimMail, OfferAgain, SafePoint};
 use reveille_store::step::{Limits, Step, Token};
 use reveille_store::whereabouts::{MailState, whereabouts};
-use reveille_store::{Options, Store};
+use reveille_store::{DiskOptions, Options, Store};
 
 pub type Done<T> = Result<T, OpError>;
 
-/// A store and its clock.
+pub const HOST: Caller = Caller::Host;
+
+/// A store, its disk and its clock.
 pub struct World {
     pub store: Store,
+    disk: FaultyDisk,
+    options: Options,
     clock: Arc<AtomicU64>,
+    /// How mail is gathered; windows close at once, unless a test says otherwise.
+    pub windows: WindowSettings,
 }
 
 impl Default for World {
@@ -41,21 +54,46 @@ impl Default for World {
 impl World {
     /// A world with other limits.
     pub fn with(set: impl FnOnce(&mut Limits)) -> Self {
+        Self::on(DiskOptions::default(), set)
+    }
+
+    /// A world that uses its file otherwise, and has other limits.
+    pub fn on(disk_options: DiskOptions, set: impl FnOnce(&mut Limits)) -> Self {
         let clock = Arc::new(AtomicU64::new(1_800_000_000_000));
         let theirs = Arc::clone(&clock);
         let now = Arc::new(move || Timestamp::from_millis(theirs.load(Ordering::Relaxed)));
-        let mut options = Options { now, salt: 7, ..Options::default() };
+        let mut options = Options { now, salt: 7, disk: disk_options, ..Options::default() };
         set(&mut options.limits);
-        Self { store: options.in_memory(), clock }
+        let disk = FaultyDisk::default();
+        let store = open(disk.clone(), options.clone()).unwrap();
+        let zero = Duration::ZERO;
+        let windows = WindowSettings { quiet: zero, max: zero, min_gap: zero };
+        Self { store, disk, options, clock, windows }
+    }
+
+    /// Cuts the power and opens what is left. The disk had written everything.
+    pub fn restart(&mut self) {
+        self.disk = FaultyDisk::holding(self.disk.after_crash(Leftover::Kept));
+        self.store = open(self.disk.clone(), self.options.clone()).unwrap();
     }
 
     pub fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.clock.load(Ordering::Relaxed))
     }
 
-    /// Lets time pass.
+    /// Lets seconds pass.
     pub fn pass(&self, seconds: u64) {
-        self.clock.fetch_add(seconds * 1_000, Ordering::Relaxed);
+        self.later(Duration::from_secs(seconds));
+    }
+
+    pub fn later(&self, span: Duration) {
+        let millis = u64::try_from(span.as_millis()).unwrap();
+        self.clock.fetch_add(millis, Ordering::Relaxed);
+    }
+
+    /// Sets the wall clock back.
+    pub fn set_back(&self, seconds: u64) {
+        self.clock.fetch_sub(seconds * 1_000, Ordering::Relaxed);
     }
 
     pub fn run<S: Step>(&self, step: S) -> Done<S::Answer> {
@@ -67,7 +105,7 @@ impl World {
         self.run(CreateSession { title: title.into(), agent, first: None }).unwrap().main
     }
 
-    /// A worker whose task has ended: its parent is told, and the parent's notices are away.
+    /// A worker whose task waits for its first turn.
     pub fn worker(&self, parent: &Address) -> Address {
         let worker = worker("task");
         self.run(Spawn { parent: parent.clone(), worker, token: None }).unwrap().address
@@ -84,8 +122,7 @@ impl World {
     }
 
     pub fn post(&self, from: &Caller, to: &[&Address], post: Post) -> Done<Accepted> {
-        let to = To::Actors(to.iter().map(|to| (*to).clone()).collect());
-        self.post_to(from, to, post)
+        self.post_to(from, self::to(to), post)
     }
 
     pub fn post_to(&self, from: &Caller, to: To, post: Post) -> Done<Accepted> {
@@ -98,11 +135,32 @@ impl World {
         self.post(&anna(), &[to], text(body)).unwrap().id
     }
 
-    /// Opens a turn with what waits; windows close at once.
+    /// Sends a text that leaves all to its sender; answers its id.
+    pub fn send_as(&self, from: Caller, to: &Address, body: &str) -> MessageId {
+        self.put(from, to, Post::new(Text::new(body)))
+    }
+
+    /// Sends to one; answers the id.
+    pub fn put(&self, from: Caller, to: &Address, post: Post) -> MessageId {
+        self.post(&from, &[to], post).unwrap().id
+    }
+
+    /// Sends in the name of a turn.
+    pub fn post_in(
+        &self,
+        turn: &Claim,
+        from: &Address,
+        to: &[&Address],
+        post: Post,
+    ) -> Done<Accepted> {
+        let to = self::to(to);
+        let message = Prepared::new(actor(from), post, &to);
+        self.run(Send { to, message, token: Some(turn.token) })
+    }
+
+    /// Opens a turn with what waits.
     pub fn claim(&self, actor: &Address) -> Option<Claim> {
-        let zero = Duration::ZERO;
-        let windows = WindowSettings { quiet: zero, max: zero, min_gap: zero };
-        self.run(ClaimMail { actor: self.number(actor), windows }).unwrap()
+        self.run(ClaimMail { actor: self.number(actor), windows: self.windows }).unwrap()
     }
 
     pub fn again(&self, actor: &Address) -> Option<Claim> {
@@ -123,11 +181,47 @@ impl World {
         self.run(EndTurn { token: claim.token, report })
     }
 
+    /// Ends a turn and its run.
+    pub fn finish(&self, claim: &Claim) -> TurnEnd {
+        self.end_as(claim, Status::Success)
+    }
+
+    pub fn end_as(&self, claim: &Claim, status: Status) -> TurnEnd {
+        let (result, next) = ("done".to_owned(), Next::Finish);
+        let report = Report { status, summary: None, result, changed: true, next };
+        self.run(EndTurn { token: claim.token, report }).unwrap()
+    }
+
     pub fn fail(&self, claim: &Claim, failure: TurnFailure) -> TurnEnd {
+        self.fail_after(claim, failure, Duration::ZERO)
+    }
+
+    pub fn fail_after(&self, claim: &Claim, failure: TurnFailure, back_off: Duration) -> TurnEnd {
         let (class, error) = (FailureClass::Transient, "it failed".to_owned());
         let (token, cause) = (claim.token, Cause::Crash);
-        let fail = FailTurn { token, failure, class, error, back_off: Duration::ZERO, cause };
-        self.run(fail).unwrap()
+        self.run(FailTurn { token, failure, class, error, back_off, cause }).unwrap()
+    }
+
+    pub fn end_run(&self, actor: &Address, change: impl FnOnce(&mut EndRun)) -> RunEnd {
+        let outcome = Outcome::Cancelled { by: HOST, reason: "enough".into() };
+        let (raises_floor, silent, stops) = (false, false, None);
+        let actor = actor.clone();
+        let mut end = EndRun { actor, run: None, outcome, raises_floor, silent, stops };
+        change(&mut end);
+        self.run(end).unwrap()
+    }
+
+    pub fn cancel(&self, actor: &Address) -> RunEnd {
+        self.end_run(actor, |end| end.raises_floor = true)
+    }
+
+    pub fn stop(&self, actor: &Address) -> RunEnd {
+        self.end_run(actor, |end| end.stops = Some(anna()))
+    }
+
+    /// Does what is due; answers whether anything was.
+    pub fn chores(&self, actor: &Address) -> bool {
+        self.run(DoChores { actor: self.number(actor) }).unwrap()
     }
 
     pub fn mark(&self, actor: &Address, message: MessageId, mark: Mark) -> Done<MarkedMail> {
@@ -146,20 +240,72 @@ impl World {
         self.row(actor).wake_worthy(self.now()).is_some()
     }
 
-    /// The bodies of a claim's texts, and `notice` for notices.
+    /// The word for where a message is.
+    pub fn place_name(&self, message: MessageId, actor: &Address) -> &'static str {
+        self.place(message, actor).name()
+    }
+
+    pub fn acknowledge(&self, actor: &Address, message: MessageId) -> MarkedMail {
+        self.mark(actor, message, Mark::Acknowledged).unwrap()
+    }
+
+    pub fn record(&self, seq: Seq) -> Record {
+        self.store.records(&[seq]).unwrap()[0].clone().expect("the record is there").1
+    }
+
+    fn content(&self, seq: Seq) -> Content {
+        match self.record(seq) {
+            Record::Sent(sent) => codec::decode(&sent.content).unwrap(),
+            other => panic!("{other:?} is no message"),
+        }
+    }
+
+    pub fn text_of(&self, seq: Seq) -> Text {
+        match self.content(seq) {
+            Content::Text(text) => text,
+            Content::Notice(notice) => panic!("{notice:?} is no text"),
+        }
+    }
+
+    /// The body of a text, the state of a notice.
+    fn words(&self, seq: Seq) -> String {
+        match self.content(seq) {
+            Content::Text(text) => text.body,
+            Content::Notice(notice) => notice.state.name().to_owned(),
+        }
+    }
+
+    /// What a claim holds, in its words.
     pub fn bodies(&self, claim: &Claim) -> Vec<String> {
-        let seqs: Vec<Seq> = claim.picks.iter().map(|pick| pick.seq).collect();
-        let body = |record| match record {
-            Some((_, reveille_store::record::Record::Sent(sent))) => {
-                let sent: reveille_store::record::Sent = sent;
-                match reveille_store::codec::decode(&sent.content).unwrap() {
-                    reveille_core::Content::Text(text) => text.body,
-                    reveille_core::Content::Notice(notice) => notice.state.name().to_owned(),
-                }
-            }
-            other => panic!("{other:?}"),
+        claim.picks.iter().map(|pick| self.words(pick.seq)).collect()
+    }
+
+    /// All that waits in a mailbox, in its words.
+    pub fn waiting(&self, actor: &Address) -> Vec<String> {
+        self.row(actor).pending.iter().map(|mail| self.words(mail.seq())).collect()
+    }
+
+    /// The notices that wait in a mailbox.
+    pub fn notices(&self, actor: &Address) -> Vec<Notice> {
+        let contents = self.row(actor).pending.into_iter().map(|mail| self.content(mail.seq()));
+        let notice = |content| match content {
+            Content::Notice(notice) => Some(notice),
+            Content::Text(_) => None,
         };
-        self.store.records(&seqs).unwrap().into_iter().map(body).collect()
+        contents.filter_map(notice).collect()
+    }
+}
+
+/// What was done must be found again in the log.
+impl Drop for World {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let before = block_on(self.store.look(raw::rows)).unwrap();
+        self.restart();
+        let after = block_on(self.store.look(raw::rows)).unwrap();
+        assert_eq!(before, after, "the log gives other rows");
     }
 }
 
@@ -174,6 +320,10 @@ pub fn actor(address: &Address) -> Caller {
 /// A text that wants nothing special and is not urgent.
 pub fn text(body: &str) -> Post {
     Post { urgent: Some(false), ..Post::new(Text::new(body)) }
+}
+
+pub fn to(addresses: &[&Address]) -> To {
+    To::Actors(addresses.iter().map(|address| (*address).clone()).collect())
 }
 
 pub fn of_kind(kind: Kind, body: &str) -> Post {
