@@ -75,6 +75,9 @@ pub const LISTS_BYTES: usize = 16 * 1024;
 /// Rendered bytes that an injection takes apart from its messages.
 pub const INJECTION_HEAD_BYTES: usize = 1024;
 
+/// Rendered bytes of each injection that another one takes the place of.
+pub const INJECTION_NAME_BYTES: usize = 31;
+
 /// Messages waiting in one mailbox, offered ones included (section 3).
 pub const UNREAD_MESSAGES: usize = 1000;
 /// Bytes of body, subject and summary waiting in one mailbox (section 3).

@@ -99,6 +99,7 @@ impl Sent {
             since: None,
             key: None,
             tells: self.about.map(tells),
+            task_id: None,
             cost: self.cost,
             cut_cost: self.cut_cost,
             bytes: self.bytes,

@@ -317,8 +317,7 @@ impl State {
             Record::Created(created) => self.create(seq, stamp, created),
             Record::Sent(sent) => {
                 let mail = Mail::new(MessageId::new(seq, stamp), stamp.at, sent);
-                let merges = sent.since.is_some();
-                sent.to.iter().try_for_each(|&to| self.on(to, seq, |row| row.receive(mail, merges)))
+                sent.to.iter().try_for_each(|&to| self.on(to, seq, |row| row.receive(mail, sent)))
             }
             Record::Queued(queued) => {
                 let run = RunId::new(seq, stamp);

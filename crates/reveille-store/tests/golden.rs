@@ -72,6 +72,7 @@ fn first_sent() -> Sent {
         since: None,
         key: None,
         tells: Some(Tells { actor: 300, run: Seq(70_000), outcome: None }),
+        task_id: None,
         cost: 1_000,
         cut_cost: 250,
         bytes: 20,
@@ -122,6 +123,7 @@ fn samples() -> Vec<Record> {
             since: Some(STAMP.at),
             key: Some(CallKey { key: (1, 2), call: 3 }),
             tells: Some(Tells { actor: 300, run: Seq(70_000), outcome: Some(Seq(70_001)) }),
+            task_id: Some("T1".into()),
             content: codec::encode(&Content::Text(full_text())).unwrap(),
             ..first_sent()
         }
@@ -214,7 +216,7 @@ fn later() -> Vec<Record> {
         MemberJoined { team: Seq(5), lead: actor, member: 301, role: "tests".into() }.into(),
         MemberLeft { team: Seq(5), lead: actor, member: 301 }.into(),
         Scheduled { actor, key: "k".into(), due: STAMP.at, every: Some(1_000), by, text }.into(),
-        Ticked { actor, key: "k".into(), next: Some(STAMP.at) }.into(),
+        Ticked { actor, key: "k".into(), next: Some(STAMP.at), sent: true }.into(),
     ]
 }
 
@@ -294,8 +296,9 @@ fn a_second_implementation_of_the_format_reads_the_same() {
     type Times = (Option<u64>, Option<u64>, u64, Option<u64>);
     type Key = Option<((u64, u64), u64)>;
     type Sizes = (u32, u32, u32, Vec<u8>);
+    type Task = Option<String>;
     type Kinds = (u32, u32, bool, u32, u8);
-    type Head = (From, (u32, u64), Vec<u32>, Kinds, Times, Key, Told, Sizes);
+    type Head = (From, (u32, u64), Vec<u32>, Kinds, Times, Key, Told, Task, Sizes);
     let sent = second!(Head, &golden["Sent"]);
     let content = codec::encode(&Content::Text(full_text())).unwrap();
     let at = Some(STAMP.at.as_millis());
@@ -303,7 +306,7 @@ fn a_second_implementation_of_the_format_reads_the_same() {
     assert_eq!((sent.1, sent.2, sent.3), ((2, 7), vec![1, 300], (1, 2, true, 2, 3)));
     assert_eq!((sent.4, sent.5), ((at, at, 9, at), Some(((1, 2), 3))));
     assert_eq!(sent.6, Some((300, 70_000, Some(70_001))));
-    assert_eq!(sent.7, (1_000, 250, 20, content));
+    assert_eq!((sent.7, sent.8), (Some("T1".into()), (1_000, 250, 20, content)));
     let queued = second!((u32, u64, Option<String>), &golden["Queued"]);
     assert_eq!(queued, (300, 7, Some("T1".into())));
     type Took = (u32, Option<u64>, Option<u64>, u32, Vec<(u64, bool)>, Vec<u64>);
@@ -356,7 +359,10 @@ fn a_second_implementation_reads_what_people_and_teams_do() {
     let joined = second!((u64, u32, u32, String), &golden["MemberJoined"]);
     assert_eq!(joined, (5, 300, 301, "tests".into()));
     assert_eq!(second!((u64, u32, u32), &golden["MemberLeft"]), (5, 300, 301));
-    assert_eq!(second!((u32, String, Option<u64>), &golden["Ticked"]), (300, "k".into(), at));
+    assert_eq!(
+        second!((u32, String, Option<u64>, bool), &golden["Ticked"]),
+        (300, "k".into(), at, true)
+    );
 }
 
 fn session_bytes() -> Id {

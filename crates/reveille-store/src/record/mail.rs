@@ -70,6 +70,8 @@ pub struct Sent {
     pub key: Option<CallKey>,
     /// What a notice tells of.
     pub tells: Option<Tells>,
+    /// The task that a handoff hands over.
+    pub task_id: Option<String>,
     /// Rendered bytes, whole.
     pub cost: u32,
     /// Rendered bytes, cut.

@@ -191,7 +191,7 @@ pub struct Scheduled {
     pub text: Text,
 }
 
-/// A schedule has sent its message, or is cancelled.
+/// A schedule has come to its time, or is cancelled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticked {
     /// Whose.
@@ -200,4 +200,6 @@ pub struct Ticked {
     pub key: String,
     /// When it is due next; `None` ends it.
     pub next: Option<Timestamp>,
+    /// Whether its time had come; otherwise it was cancelled.
+    pub sent: bool,
 }

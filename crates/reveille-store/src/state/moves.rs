@@ -9,9 +9,9 @@ use reveille_core::id::Stamp;
 use reveille_core::{InjectionId, Kind, NoticeState, Outcome, RunId, Seq, Timestamp, Trigger};
 
 use super::Broken;
-use super::row::{DeadMail, Ended, Mail, OfferedMail, Open, Row, Run, Unacknowledged};
+use super::row::{DeadMail, Ended, HandedOver, Mail, OfferedMail, Open, Row, Run, Unacknowledged};
 use crate::record::{
-    Claimed, Marked, Offered, Queued, RunEnded, Sender, Split, Taken, TurnEnded, TurnFailed,
+    Claimed, Marked, Offered, Queued, RunEnded, Sender, Sent, Split, Taken, TurnEnded, TurnFailed,
 };
 
 /// Refuses when a condition that a promise needs does not hold.
@@ -25,7 +25,8 @@ pub(super) fn must(
 
 impl Row {
     /// Takes mail in; what it displaces is still here and leaves its time behind.
-    pub(super) fn receive(&mut self, mut mail: Mail, merges: bool) -> Result<(), Broken> {
+    pub(super) fn receive(&mut self, mut mail: Mail, sent: &Sent) -> Result<(), Broken> {
+        let merges = sent.since.is_some();
         let last = self.pending.back().map(Mail::seq);
         must(last < Some(mail.seq()), "P8", || "mail is older than mail before it".into())?;
         if merges {
@@ -40,6 +41,9 @@ impl Row {
             let group = self.groups.iter().find(|group| group.members.iter().any(of));
             group.map(|group| group.id)
         });
+        if let Some(task_id) = sent.task_id.clone() {
+            self.handoffs.push(HandedOver { seq: mail.seq(), task_id });
+        }
         self.bytes += u64::from(mail.bytes);
         self.unread_count += 1;
         self.pending.push_back(mail);
@@ -95,7 +99,10 @@ impl Row {
         let mail: Vec<OfferedMail> = claimed
             .picks
             .iter()
-            .map(|pick| self.take(pick.seq).map(|mail| OfferedMail { mail, cut: pick.cut }))
+            .map(|pick| {
+                let mail = Mail { moved: None, ..self.take(pick.seq)? };
+                Ok(OfferedMail { mail, cut: pick.cut })
+            })
             .collect::<Result<_, _>>()?;
         let most = |charges: Charges, offered: &OfferedMail| Charges {
             attempts: charges.attempts.max(offered.mail.charges.attempts),
@@ -115,9 +122,7 @@ impl Row {
         if claimed.trigger != Trigger::Wait {
             self.claimed_at = stamp.at;
         }
-        if claimed.turn.is_none() {
-            self.moved.clear();
-        }
+        let task_id = self.handed_over(claimed);
         let mail_run = || Run {
             id: RunId::new(seq, stamp),
             kind: RunKind::Mail,
@@ -131,8 +136,16 @@ impl Row {
         };
         let run = self.run.get_or_insert_with(mail_run);
         run.begun = true;
+        run.task_id = run.task_id.take().or(task_id);
         run.turns += u32::from(claimed.turn.is_none());
         Ok(())
+    }
+
+    /// The task that the mail of an injection hands over.
+    fn handed_over(&self, claimed: &Claimed) -> Option<String> {
+        let is_picked =
+            |handed: &&HandedOver| claimed.picks.iter().any(|pick| pick.seq == handed.seq);
+        self.handoffs.iter().find(is_picked).map(|handed| handed.task_id.clone())
     }
 
     /// Notes the turn under way, and says how often the most travelled of its mail was passed on.
@@ -200,6 +213,9 @@ impl Row {
     fn uncount(&mut self, mail: &Mail) {
         self.bytes = self.bytes.saturating_sub(u64::from(mail.bytes));
         self.unread_count = self.unread_count.saturating_sub(1);
+        if mail.item.kind == Kind::Handoff {
+            self.handoffs.retain(|handed| handed.seq != mail.seq());
+        }
     }
 
     pub(super) fn fail_turn(&mut self, failed: &TurnFailed) -> Result<(), Broken> {
@@ -214,7 +230,8 @@ impl Row {
         for open in self.open.iter_mut().filter(|open| open.turn == Some(turn)) {
             (open.turn, open.lost) = (None, lost);
             if failed.failure == TurnFailure::Interrupted {
-                self.moved.push(open.id.seq());
+                let from = Some(open.id.seq());
+                open.mail.iter_mut().for_each(|offered| offered.mail.moved = from);
             }
             let of = |(injection, _): &&(Seq, Charges)| {
                 *injection == open.id.seq() || *injection == Seq::ZERO

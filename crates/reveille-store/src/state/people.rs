@@ -1,11 +1,12 @@
 //! How a row changes by what people, teams, groups, schedules and harnesses do (sections 3, 10, 11).
 
 use reveille_core::id::Stamp;
+use reveille_core::limits::SCHEDULES;
 use reveille_core::{QuestionId, Seq, TeamId, Timestamp};
 
 use super::Broken;
 use super::moves::must;
-use super::row::{Group, GroupMember, Hold, Member, OpenQuestion, Row, Schedule, Team};
+use super::row::{Fired, Group, GroupMember, Hold, Member, OpenQuestion, Row, Schedule, Team};
 use crate::record::{
     Answered, Asked, Grouped, Held, MemberJoined, Number, Scheduled, Stopped, TeamCreated, Ticked,
 };
@@ -112,6 +113,7 @@ impl Row {
     pub(super) fn schedule(&mut self, scheduled: &Scheduled) {
         let Scheduled { key, due, every, by, text, .. } = scheduled.clone();
         self.schedules.retain(|schedule| schedule.key != key);
+        self.fired.retain(|fired| fired.key != key);
         self.schedules.push(Schedule { key, due, every, by, text });
     }
 
@@ -124,7 +126,15 @@ impl Row {
                 must(later, "W1", || format!("schedule {} ticks twice", ticked.key))?;
                 schedule.due = next;
             }
-            _ => drop(self.schedules.remove(index)),
+            _ => {
+                let Schedule { key, due, .. } = self.schedules.remove(index);
+                if ticked.sent {
+                    self.fired.push(Fired { key, due });
+                }
+                if self.fired.len() > SCHEDULES {
+                    self.fired.remove(0);
+                }
+            }
         }
         Ok(())
     }

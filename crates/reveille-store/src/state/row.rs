@@ -51,6 +51,9 @@ pub struct Mail {
     pub charges: Charges,
     /// Whether its receiver acknowledged it before it was read: then nothing is due.
     pub acknowledged: bool,
+    /// The injection that it was moved out of by mail that interrupted: the one that it goes into
+    /// takes the place of that (W3).
+    pub moved: Option<Seq>,
 }
 
 impl Mail {
@@ -91,6 +94,7 @@ impl Mail {
             group: None,
             charges: Charges::default(),
             acknowledged: false,
+            moved: None,
         }
     }
 
@@ -265,6 +269,15 @@ pub struct Team {
     pub members: Vec<Member>,
 }
 
+/// A task that an unread message hands over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandedOver {
+    /// Which message.
+    pub seq: Seq,
+    /// Which task.
+    pub task_id: String,
+}
+
 /// A message that is to be sent at a time (section 3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
@@ -278,6 +291,15 @@ pub struct Schedule {
     pub by: Caller,
     /// What is sent.
     pub text: Text,
+}
+
+/// A single moment whose message was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fired {
+    /// What its schedule was called.
+    pub key: String,
+    /// When it was due.
+    pub due: Timestamp,
 }
 
 /// What other rows' limits count of a row.
@@ -323,8 +345,6 @@ pub struct Row {
     pub again_at: Timestamp,
     /// When the latest injection was claimed.
     pub claimed_at: Timestamp,
-    /// Injections whose mail goes into the next one.
-    pub moved: Vec<Seq>,
     /// Turns in a row that only continuations caused and that changed nothing (W9).
     pub continuations: u32,
     /// Unread mail that no injection holds, in commit order.
@@ -355,6 +375,10 @@ pub struct Row {
     pub teams: Vec<Team>,
     /// What is to be sent to it, and when.
     pub schedules: Vec<Schedule>,
+    /// Single moments that were sent, so that declaring one again sends nothing; the latest ones.
+    pub fired: Vec<Fired>,
+    /// The tasks that unread handoffs hand over.
+    pub handoffs: Vec<HandedOver>,
 }
 
 impl Row {
@@ -388,7 +412,6 @@ impl Row {
             accepted: Vec::new(),
             again_at: Timestamp::default(),
             claimed_at: Timestamp::default(),
-            moved: Vec::new(),
             continuations: 0,
             pending: VecDeque::new(),
             open: Vec::new(),
@@ -404,6 +427,8 @@ impl Row {
             groups: Vec::new(),
             teams: Vec::new(),
             schedules: Vec::new(),
+            fired: Vec::new(),
+            handoffs: Vec::new(),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What a row says to the rules: what may wake, what may be let in, what falls due (P5, W3, W7, W8).
 
-use reveille_core::compose::Item;
+use std::collections::BTreeSet;
+
+use reveille_core::compose::{Item, Pick};
 use reveille_core::limits::CONTINUATIONS;
 use reveille_core::need::Standing;
 use reveille_core::window::Waiting;
@@ -131,6 +133,16 @@ impl Row {
     /// What an injection may be made of: everything that is due, passive mail included (W7).
     pub(crate) fn deliverable(&self, now: Timestamp) -> impl Iterator<Item = Item> + '_ {
         self.pending.iter().filter(move |mail| mail.is_deliverable(now)).map(|mail| mail.item)
+    }
+
+    /// The injections that some of these messages were moved out of, in their order.
+    pub(crate) fn superseded_by(&self, picks: &[Pick]) -> Vec<Seq> {
+        if self.pending.iter().all(|mail| mail.moved.is_none()) {
+            return Vec::new();
+        }
+        let is_picked = |mail: &&Mail| picks.iter().any(|pick| pick.seq == mail.seq());
+        let moved = self.pending.iter().filter(is_picked).filter_map(|mail| mail.moved);
+        moved.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// What a safe point lets in: all steering mail, and earlier mail of the same senders (W3).

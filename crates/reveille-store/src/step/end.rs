@@ -1,7 +1,7 @@
 //! How a turn ends: with an answer, without one, or by mail that interrupts it (section 4; P4, P6).
 
 use reveille_core::failure::{Charges, TurnFailure, Verdict, judge};
-use reveille_core::limits::CONTINUATIONS;
+use reveille_core::limits::{CONTINUATIONS, RELATED};
 use reveille_core::{
     Caller, Cause, DeadReason, FailureClass, InjectionId, Kind, Notice, OpError, Outcome, Seq,
     Status, Text, Timestamp, Trigger,
@@ -318,13 +318,17 @@ fn continuation(
     hops: u8,
     accepted: &[InjectionId],
 ) -> Result<crate::record::Sent, OpError> {
-    let names: Vec<String> = accepted.iter().map(ToString::to_string).collect();
+    let names: Vec<String> = accepted.iter().take(RELATED).map(ToString::to_string).collect();
+    let others = match accepted.len().saturating_sub(RELATED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     let mut text = Text::new(format!(
-        "Go on with what you have of {}: the turn that accepted it was cut off.",
+        "Go on with what you have of {}{others}: the turn that accepted it was cut off.",
         names.join(", ")
     ));
     text.kind = Kind::Continuation;
-    text.related = names.into_iter().take(reveille_core::limits::RELATED).collect();
+    text.related = names;
     let prepared = Prepared::new(Caller::System, Post::new(text), &To::Actors(Vec::new()));
     let mut sent = prepared.to(vec![actor])?;
     sent.hops = hops;

@@ -174,6 +174,7 @@ impl Prepared {
             since: None,
             key: None,
             tells: None,
+            task_id: handed_over(content),
             cost: costs.whole,
             cut_cost: costs.cut,
             bytes: 0,
@@ -186,6 +187,14 @@ impl Prepared {
     pub(crate) fn to(self, to: Vec<Number>) -> Result<Sent, OpError> {
         self.shape?;
         Ok(Sent { to, ..self.sent })
+    }
+}
+
+/// The task that a handoff hands over.
+fn handed_over(content: &Content) -> Option<String> {
+    match content {
+        Content::Text(text) if text.kind == Kind::Handoff => text.task_id.clone(),
+        Content::Text(_) | Content::Notice(_) => None,
     }
 }
 

@@ -213,13 +213,14 @@ fn collect_at_once(
 
 /// Offers a notice to the turn under way; it settles with it.
 pub(super) fn collect(draft: &mut Draft, actor: Number, row: &Row, notice: Seq) -> InjectionId {
+    let picks = vec![Pick { seq: notice, cut: false }];
     let seq = draft.push(Claimed {
         actor,
         run: row.run.as_ref().map(|run| run.id.seq()),
         turn: row.turn,
         trigger: Trigger::Wait,
-        picks: vec![Pick { seq: notice, cut: false }],
-        names: Vec::new(),
+        names: row.superseded_by(&picks),
+        picks,
     });
     InjectionId::new(seq, draft.stamp)
 }

@@ -27,7 +27,8 @@ pub enum When {
 }
 
 /// Declares a schedule. Declaring it again changes what is sent and keeps the time at which it is due
-/// next; another rhythm, or another moment, begins anew. Whoever declares it may send as much himself.
+/// next; another rhythm, or another moment, begins anew, and a moment that was sent is not sent again.
+/// Whoever declares it may send as much himself.
 #[derive(Debug)]
 pub struct Schedule {
     /// To whom.
@@ -59,6 +60,9 @@ impl Step for Schedule {
             OpError::at_most("schedules", row.schedules.len() + 1, SCHEDULES)?;
         }
         let (fresh, every) = match when {
+            When::At(at) if row.fired.iter().any(|one| one.key == key && one.due == at) => {
+                return Ok(at);
+            }
             When::At(at) => (at, None),
             When::Every(span) if span >= Duration::from_secs(1) => {
                 let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
@@ -96,7 +100,7 @@ impl Step for Unschedule {
         let (actor, row) = known(state, &self.actor)?;
         let there = row.schedules.iter().any(|one| one.key == self.key);
         if there {
-            draft.push(Ticked { actor, key: self.key, next: None });
+            draft.push(Ticked { actor, key: self.key, next: None, sent: false });
         }
         Ok(there)
     }
@@ -123,7 +127,7 @@ pub(super) fn tick(state: &State, draft: &mut Draft, (actor, row): (Number, &Row
             let spans = every.saturating_mul(missed.saturating_add(1));
             one.due.after(Duration::from_millis(spans))
         });
-        draft.push(Ticked { actor, key: one.key.clone(), next });
+        draft.push(Ticked { actor, key: one.key.clone(), next, sent: true });
     }
 }
 

@@ -1,7 +1,8 @@
 //! Turns: claiming mail, offering it again, and letting mail in at safe points (section 4, section
 //! 5; P3, P4, P5, P9). How a turn ends is in [`super::end`].
 
-use reveille_core::compose::{Pick, compose};
+use reveille_core::compose::{InjectionLimits, Item, Pick, compose};
+use reveille_core::limits::INJECTION_NAME_BYTES;
 use reveille_core::need::{Need, Start, need};
 use reveille_core::window::WindowSettings;
 use reveille_core::{InjectionId, OpError, RunId, Seq, Timestamp, Trigger};
@@ -36,6 +37,22 @@ pub struct Claim {
     pub picks: Vec<Pick>,
 }
 
+/// Chooses the mail of an injection, and the injections that it takes the place of: those that some of
+/// the mail was moved out of. Their names take room as well (W6).
+fn pick(row: &Row, mail: &[Item], limits: InjectionLimits) -> (Vec<Pick>, Vec<Seq>) {
+    let mut reserved = 0;
+    loop {
+        let bytes = limits.bytes.saturating_sub(reserved);
+        let picks = compose(mail.iter().copied(), InjectionLimits { bytes, ..limits });
+        let names = row.superseded_by(&picks);
+        let needed = names.len() * INJECTION_NAME_BYTES;
+        if needed <= reserved {
+            return (picks, names);
+        }
+        reserved = needed;
+    }
+}
+
 /// Opens a turn with the mail that waits, when the actor needs one (P5): a task is queued, or a
 /// window over mail that may wake is closed. Answers `None` when it does not: a stale wake (W2), or
 /// one that came too early because mail came after it was decided.
@@ -59,7 +76,8 @@ impl Step for ClaimMail {
             Need::Turn(Start::Window) => Trigger::Window,
             Need::Turn(Start::Again) | Need::Look(_) | Need::Nothing => return Ok(None),
         };
-        let picks = compose(row.deliverable(draft.at()), draft.limits.injection);
+        let mail: Vec<Item> = row.deliverable(draft.at()).collect();
+        let (picks, names) = pick(row, &mail, draft.limits.injection);
         if picks.is_empty() {
             return Ok(None);
         }
@@ -70,7 +88,7 @@ impl Step for ClaimMail {
             turn: None,
             trigger,
             picks: picks.clone(),
-            names: row.moved.clone(),
+            names: names.clone(),
         });
         Ok(Some(Claim {
             token: Token { incarnation: state.incarnation(), actor: self.actor, turn: seq },
@@ -78,7 +96,7 @@ impl Step for ClaimMail {
             run: run.unwrap_or_else(|| RunId::new(seq, draft.stamp)),
             trigger,
             attempt: 1,
-            names: row.moved.clone(),
+            names,
             lost: false,
             stalled: row.stalled.is_some(),
             at: draft.at(),
@@ -159,7 +177,8 @@ impl Step for SafePoint {
         if let Some(open) = row.open.iter().find(waits) {
             return Ok(Some(offer(state, draft, actor, row, (open, run.id), Some(turn))));
         }
-        let picks = compose(row.steering(draft.at(), self.steer), draft.limits.injection);
+        let mail = row.steering(draft.at(), self.steer);
+        let (picks, names) = pick(row, &mail, draft.limits.injection);
         if picks.is_empty() {
             return Ok(None);
         }
@@ -169,7 +188,7 @@ impl Step for SafePoint {
             turn: Some(turn),
             trigger: Trigger::SafePoint,
             picks: picks.clone(),
-            names: Vec::new(),
+            names: names.clone(),
         });
         Ok(Some(Claim {
             token: self.token,
@@ -177,7 +196,7 @@ impl Step for SafePoint {
             run: run.id,
             trigger: Trigger::SafePoint,
             attempt: 1,
-            names: Vec::new(),
+            names,
             lost: false,
             stalled: row.stalled.is_some(),
             at: draft.at(),

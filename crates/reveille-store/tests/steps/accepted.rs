@@ -137,7 +137,7 @@ fn what_was_not_accepted_in_a_lost_turn_is_offered_again_before_the_continuation
     let let_in = w.safe_point(turn.token).unwrap();
     w.restart();
     let found = w.run(Recover).unwrap();
-    assert_eq!(found.again, [a.clone()]);
+    assert_eq!(found.again, vec![a.clone()]);
     let again = w.again(&a).unwrap();
     assert_eq!((again.injection, again.attempt), (let_in.injection, 2));
     w.end(&again);
@@ -182,6 +182,25 @@ fn an_agent_that_accepts_and_is_lost_again_and_again_is_given_up_with_patience()
     }
     assert_eq!(turns, CONTINUATIONS + 1);
     assert_eq!(w.row(&a).ended.unwrap().state.name(), "failed");
+}
+
+#[test]
+fn a_turn_that_accepted_more_than_a_continuation_can_name_is_lost_like_any_other() {
+    let w = World::default();
+    let a = w.session("main");
+    w.send_as(HOST, &a, "work");
+    let turn = w.claim(&a).unwrap();
+    accept(&w, &turn, turn.injection);
+    for n in 0..1_100 {
+        w.put(anna(), &a, steer(&n.to_string()));
+        let let_in = w.safe_point(turn.token).unwrap();
+        accept(&w, &turn, let_in.injection);
+    }
+    assert_eq!(w.fail(&turn, TurnFailure::Lost { charged: false }), TurnEnd::Continues);
+    let next = w.claim(&a).unwrap();
+    let text = w.text_of(next.picks[0].seq);
+    assert!(text.related.contains(&turn.injection.to_string()));
+    assert!(text.body.contains("and 1085 more"), "{}", text.body);
 }
 
 #[test]
@@ -250,7 +269,7 @@ fn an_earlier_start_of_the_store_has_no_say() {
     let again = w.again(&a).unwrap();
     assert_eq!((again.injection, again.attempt, again.lost), (old.injection, 2, true));
     let found = w.run(Recover).unwrap();
-    assert_eq!(found.again, [a.clone()]);
+    assert_eq!(found.again, vec![a.clone()]);
     assert_eq!(w.run(Recover).unwrap().again, [], "doing it twice changes nothing");
     assert_eq!(w.place_name(message, &a), "offered");
 }

@@ -26,7 +26,7 @@ fn the_same_call_again_answers_the_first_id_and_where_the_message_is() {
     assert!(!first.duplicate);
     let turn = w.claim(&a).unwrap();
     w.end(&turn);
-    let again = w.post_to(&HOST, both.clone(), keyed("once")).unwrap();
+    let again = w.post_to(&HOST, both, keyed("once")).unwrap();
     assert!(again.duplicate);
     assert_eq!(again.id, first.id);
     let places: Vec<&str> = again.states.iter().map(|(_, state)| state.name()).collect();

@@ -125,10 +125,10 @@ fn a_question_that_no_agent_answers_in_time_is_denied_once() {
 #[test]
 fn a_question_is_cancelled_with_its_turn_its_run_and_by_an_interrupt() {
     let ends: [fn(&World, &Address, &Claim); 4] = [
-        |w, _, turn| drop(w.end(turn)),
-        |w, _, turn| drop(w.fail(turn, TurnFailure::Panic)),
-        |w, worker, _| drop(w.cancel(worker)),
-        |w, _, turn| drop(w.fail(turn, TurnFailure::Interrupted)),
+        |w, _, turn| _ = w.end(turn),
+        |w, _, turn| _ = w.fail(turn, TurnFailure::Panic),
+        |w, worker, _| _ = w.cancel(worker),
+        |w, _, turn| _ = w.fail(turn, TurnFailure::Interrupted),
     ];
     for end in ends {
         let (w, lead, worker, turn) = working();
@@ -161,7 +161,7 @@ fn a_wait_that_would_wait_for_ones_own_answer_is_told_so_and_collects_the_reques
     let question = ask(&w, &turn, permission("shell"));
     let wait = WaitFor { token: waits.token, id: 1, target: worker.clone(), run: None };
     let told = block_on(w.store.wait_for(wait.clone())).unwrap();
-    assert_eq!(told, WaitAnswer::Asking { address: worker.clone(), question });
+    assert_eq!(told, WaitAnswer::Asking { address: worker, question });
     let request = w.row(&lead).open.iter().flat_map(|open| &open.mail).last().unwrap().mail.id;
     answer(&w, question, Answer::Approve, actor(&lead)).unwrap();
     assert!(matches!(block_on(w.store.wait_for(wait)).unwrap(), WaitAnswer::Open(_)));

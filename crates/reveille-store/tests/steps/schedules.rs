@@ -99,6 +99,7 @@ fn a_tick_comes_from_whoever_declared_it_and_is_no_more_urgent_than_it_says() {
     let w = World::default();
     let (a, other) = (w.session("main"), w.session("main"));
     for by in [HOST, anna(), actor(&other)] {
+        w.pass(1);
         declare(&w, &a, When::At(w.now()), Text::new("tick"), by.clone()).unwrap();
         w.chores(&a);
         let mail = *w.row(&a).pending.back().unwrap();
@@ -154,4 +155,46 @@ fn schedules_have_limits() {
     (0..SCHEDULES).for_each(|n| assert!(add(n, HOUR).is_ok()));
     assert_eq!(add(SCHEDULES, HOUR).unwrap_err().code().name, "too_large");
     add(0, HOUR).unwrap();
+}
+
+#[test]
+fn a_single_moment_that_was_sent_is_not_sent_again_however_often_it_is_declared() {
+    let mut w = World::default();
+    let a = w.session("main");
+    let at = w.now().after(HOUR);
+    let once = |w: &World, at| declare(w, &a, When::At(at), Text::new("once"), HOST).unwrap();
+    once(&w, at);
+    w.later(HOUR);
+    assert!(w.chores(&a));
+    w.restart();
+    assert_eq!(once(&w, at), at, "it keeps its time");
+    assert!(!w.chores(&a));
+    assert_eq!(w.waiting(&a), ["once"]);
+    // Another moment is another tick, and so is the same one after a cancel.
+    w.later(HOUR);
+    let later = w.now();
+    once(&w, later);
+    assert!(w.chores(&a));
+    let future = later.after(HOUR);
+    once(&w, future);
+    assert!(w.run(Unschedule { actor: a.clone(), key: "nightly".into() }).unwrap());
+    once(&w, future);
+    w.later(HOUR);
+    assert!(w.chores(&a), "what was cancelled was never sent");
+}
+
+#[test]
+fn of_single_moments_that_were_sent_the_latest_are_remembered() {
+    let w = World::default();
+    let a = w.session("main");
+    let moment = w.now();
+    let once = |n: usize| {
+        let (actor, key) = (a.clone(), format!("s{n}"));
+        let (when, text) = (When::At(moment), Text::new("once"));
+        w.run(Schedule { actor, key, when, text, by: HOST }).unwrap();
+        w.chores(&a)
+    };
+    assert!((0..=SCHEDULES).all(once));
+    assert!(!once(1), "remembered");
+    assert!(once(0), "forgotten: there is a limit");
 }

@@ -35,19 +35,16 @@ fn a_call_with_everything_wrong_is_refused_for_one_thing_after_the_other() {
     let far = w.post_to(&me, all, keyed(text(&big)));
     assert_eq!(refusal(far), "forbidden");
     let notice = of_kind(Kind::Notice, &big);
-    assert_eq!(refusal(w.post_to(&me.clone(), to(&[&nobody(&lead)]), notice)), "forbidden");
+    assert_eq!(refusal(w.post_to(&me, to(&[&nobody(&lead)]), notice)), "forbidden");
     w.fail(&turn, TurnFailure::Panic);
     let all = to(&[&lead, &nobody(&lead)]);
     assert_eq!(refusal(w.post_in(&turn, &worker, &[&lead], keyed(text(&big)))), "stale_token");
     // The shape before the key, the key before the recipients.
-    assert_eq!(refusal(w.post_to(&me.clone(), all.clone(), keyed(text(&big)))), "too_large");
-    assert_eq!(
-        refusal(w.post_to(&me.clone(), all.clone(), keyed(text("b")))),
-        "idempotency_conflict"
-    );
+    assert_eq!(refusal(w.post_to(&me, all.clone(), keyed(text(&big)))), "too_large");
+    assert_eq!(refusal(w.post_to(&me, all, keyed(text("b")))), "idempotency_conflict");
     // Recipients that are known before those that are full, those before the store.
     let all = to(&[&other, &nobody(&lead)]);
-    assert_eq!(refusal(w.post_to(&HOST, all.clone(), text("b"))), "unknown_recipient");
+    assert_eq!(refusal(w.post_to(&HOST, all, text("b"))), "unknown_recipient");
     assert_eq!(refusal(w.post_to(&HOST, to(&[&other]), text("b"))), "mailbox_full");
     let fresh = w.session("main");
     w.send_as(HOST, &fresh, "the last one that fits");

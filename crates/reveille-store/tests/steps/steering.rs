@@ -1,7 +1,10 @@
 //! W3: mail that is let into a turn under way, and mail that ends it.
 
 use reveille_core::Delivery;
+use reveille_core::compose::InjectionLimits;
 use reveille_core::failure::TurnFailure;
+use reveille_core::limits::{INJECTION_BYTES, INJECTION_HEAD_BYTES, INJECTION_NAME_BYTES};
+use reveille_store::step::end::Contained;
 use reveille_store::step::send::Post;
 use reveille_store::step::turn::SafePoint;
 
@@ -137,4 +140,67 @@ fn an_interrupt_is_not_wanted_once_it_is_taken_back_or_below_the_floor() {
     w.acknowledge(&a, message);
     assert!(!w.row(&a).wants_interrupt(w.now()));
     w.end(&turn);
+}
+
+#[test]
+fn an_injection_whose_mail_the_agent_has_is_not_named_by_the_next() {
+    let w = World::default();
+    let a = w.session("main");
+    let work = w.send_as(HOST, &a, "work");
+    let turn = w.claim(&a).unwrap();
+    w.put(HOST, &a, steer("this way"));
+    let let_in = w.safe_point(turn.token).unwrap();
+    w.put(anna(), &a, interrupt("stop that"));
+    w.fail(&turn, TurnFailure::Interrupted);
+    w.run(Contained { actor: w.number(&a), messages: vec![work.seq()] }).unwrap();
+    let next = w.claim(&a).unwrap();
+    assert_eq!(w.bodies(&next), ["this way", "stop that"]);
+    assert_eq!(next.names, [let_in.injection.seq()], "the other one was settled");
+}
+
+#[test]
+fn what_moves_and_does_not_fit_is_named_where_it_goes() {
+    let injection = InjectionLimits { messages: 2, ..InjectionLimits::default() };
+    let w = World::with(|limits| limits.injection = injection);
+    let a = w.session("main");
+    w.send_as(HOST, &a, "work");
+    let turn = w.claim(&a).unwrap();
+    let mut let_in = Vec::new();
+    for body in ["one", "two"] {
+        w.put(HOST, &a, steer(body));
+        let_in.push(w.safe_point(turn.token).unwrap().injection.seq());
+    }
+    w.put(anna(), &a, interrupt("stop that"));
+    w.fail(&turn, TurnFailure::Interrupted);
+    let first = w.claim(&a).unwrap();
+    assert_eq!((w.bodies(&first).len(), first.names.len()), (2, 2));
+    w.end(&first);
+    let second = w.claim(&a).unwrap();
+    assert_eq!(w.bodies(&second), ["two", "stop that"]);
+    assert_eq!(second.names, let_in[1..], "in the one that its mail went into");
+}
+
+/// Mail is as long as fits with what it names, whatever it names.
+#[test]
+fn an_injection_that_takes_the_place_of_many_stays_within_its_limit() {
+    let w = World::default();
+    let a = w.session("main");
+    w.send_as(HOST, &a, "work");
+    let turn = w.claim(&a).unwrap();
+    for n in 0..99 {
+        w.put(HOST, &a, steer(&format!("{n:0>500}")));
+        w.safe_point(turn.token).unwrap();
+    }
+    w.put(anna(), &a, interrupt("stop that"));
+    w.fail(&turn, TurnFailure::Interrupted);
+    let next = w.claim(&a).unwrap();
+    assert_eq!(next.names.len(), next.picks.len(), "each came in an injection of its own");
+    let costs: u32 = w.row(&a).open[0].mail.iter().map(|one| one.mail.item.cost).sum();
+    let whole = costs as usize + next.names.len() * INJECTION_NAME_BYTES;
+    let limit = INJECTION_BYTES - INJECTION_HEAD_BYTES;
+    assert!(whole <= limit && whole + 1_000 > limit, "{whole} bytes, at most {limit}");
+    let rendered = w.rendered(&a, &next);
+    assert!(rendered.len() <= INJECTION_BYTES, "{} bytes", rendered.len());
+    let names = rendered.split("names=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert_eq!(names.len() + 1, next.names.len() * INJECTION_NAME_BYTES);
 }

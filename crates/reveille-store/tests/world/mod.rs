@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_executor::block_on;
+use reveille_core::compose::Pick;
 use reveille_core::failure::TurnFailure;
 use reveille_core::window::WindowSettings;
 use reveille_core::{
-    Address, AgentName, Caller, Cause, Content, FailureClass, Kind, MessageId, Notice, OpError,
-    Outcome, Seq, Status, Text, Timestamp,
+    Address, AgentName, Caller, Cause, Content, Entry, FailureClass, Injection, InjectionId, Kind,
+    MessageId, Notice, OpError, Outcome, Seq, Status, Style, Text, Timestamp,
 };
 use reveille_store::codec;
 use reveille_store::fault::{FaultyDisk, Leftover, open};
@@ -278,6 +279,31 @@ impl World {
     /// What a claim holds, in its words.
     pub fn bodies(&self, claim: &Claim) -> Vec<String> {
         claim.picks.iter().map(|pick| self.words(pick.seq)).collect()
+    }
+
+    /// The text that the agent is given.
+    pub fn rendered(&self, actor: &Address, claim: &Claim) -> String {
+        let stamped = |seq: Seq| self.store.records(&[seq]).unwrap()[0].clone().unwrap();
+        let entry = |pick: &Pick| {
+            let (stamp, record) = stamped(pick.seq);
+            let Record::Sent(sent) = record else { panic!("no message") };
+            let content = codec::decode(&sent.content).unwrap();
+            let id = MessageId::new(pick.seq, stamp);
+            Entry { id, from: sent.from, sent: stamp.at, content, cut: pick.cut }
+        };
+        let name = |seq: &Seq| InjectionId::new(*seq, stamped(*seq).0);
+        let injection = Injection {
+            id: claim.injection,
+            actor: actor.clone(),
+            run: claim.run,
+            trigger: claim.trigger,
+            attempt: claim.attempt,
+            names: claim.names.iter().map(name).collect(),
+            style: Style::default(),
+            at: claim.at,
+            entries: claim.picks.iter().map(entry).collect(),
+        };
+        injection.text()
     }
 
     /// All that waits in a mailbox, in its words.
