@@ -11,11 +11,13 @@ mod steps {
     mod keys;
     mod limits;
     mod marks;
+    mod order;
     mod questions;
     mod rest;
     mod schedules;
     mod sending;
     mod steering;
+    mod tasks;
     mod teams;
     mod together;
 }

@@ -3,11 +3,12 @@
 use reveille_core::failure::TurnFailure;
 use reveille_core::limits::{BODY_BYTES, HOPS, RECIPIENTS};
 use reveille_core::{ActorName, Address, Delivery, Kind, OpError, Rank, Text};
+use reveille_store::step::actors::{NewWorker, Spawn};
 use reveille_store::step::end::Next;
 use reveille_store::step::send::{Post, To};
 use reveille_store::step::{Limits, Reach};
 
-use crate::world::{HOST, World, actor, anna, of_kind, text, to};
+use crate::world::{HOST, World, actor, anna, of_kind, text, to, worker};
 
 fn nobody(near: &Address) -> Address {
     Address::new(near.session(), ActorName::new("nobody").unwrap())
@@ -176,15 +177,98 @@ fn mail_of_a_turn_has_one_hop_more_than_what_the_turn_was_given_and_the_chain_en
 #[test]
 fn a_notice_has_the_hops_of_what_began_its_run_less_one() {
     let w = World::default();
-    let (lead, asker) = (w.session("main"), w.session("main"));
-    w.send_as(HOST, &lead, "begin");
-    let turn = w.claim(&lead).unwrap();
-    w.post_in(&turn, &lead, &[&asker], of_kind(Kind::Request, "do")).unwrap();
+    let (one, two) = (w.session("main"), w.session("main"));
+    w.send_as(HOST, &one, "begin");
+    let mut ping = (&one, &two);
+    for _ in 0..4 {
+        let turn = w.claim(ping.0).unwrap();
+        w.post_in(&turn, ping.0, &[ping.1], of_kind(Kind::Request, "do")).unwrap();
+        w.report(&turn, true, Next::Finish).unwrap();
+        ping = (ping.1, ping.0);
+    }
+    let hops: Vec<_> = w.row(&one).pending.iter().map(|one| (one.item.kind, one.hops)).collect();
+    assert_eq!(hops, [(Kind::Request, 4), (Kind::Notice, 2)]);
+    let turn = w.claim(&one).unwrap();
     w.finish(&turn);
-    let turn = w.claim(&asker).unwrap();
+    let told = *w.row(&two).pending.back().unwrap();
+    assert_eq!((told.item.kind, told.hops), (Kind::Notice, 3));
+    // A task's notice goes by its first message: one more than the turn that spawned it, less one.
+    let turn = w.claim(&two).unwrap();
+    let spawn = Spawn { parent: two.clone(), worker: worker("task"), token: Some(turn.token) };
+    let child = w.run(spawn).unwrap().address;
+    assert_eq!(w.row(&child).pending[0].hops, 4);
+    w.finish(&w.claim(&child).unwrap());
+    let told = *w.row(&two).pending.back().unwrap();
+    assert_eq!((told.item.kind, told.hops), (Kind::Notice, 3));
+}
+
+#[test]
+fn nothing_is_due_of_texts_information_and_announcements() {
+    let w = World::default();
+    let a = w.session("main");
+    for kind in [Kind::Text, Kind::Information, Kind::Announcement] {
+        w.put(anna(), &a, of_kind(kind, "b"));
+    }
+    let turn = w.claim(&a).unwrap();
+    assert_eq!(turn.picks.len(), 3);
+    w.end(&turn);
+    assert!(w.row(&a).unacknowledged.is_empty());
+    for kind in [Kind::Request, Kind::Handoff, Kind::DecisionRequest, Kind::Alert] {
+        w.put(anna(), &a, of_kind(kind, "b"));
+    }
+    let turn = w.claim(&a).unwrap();
+    w.end(&turn);
+    assert_eq!(w.row(&a).unacknowledged.len(), 4);
+}
+
+#[test]
+fn a_handoff_gives_its_task_to_the_run_that_it_is_injected_into() {
+    let mut w = World::default();
+    let (lead, other) = (w.session("main"), w.session("main"));
+    let worker = w.worker(&lead);
+    w.finish(&w.claim(&worker).unwrap());
+    w.finish(&w.claim(&lead).unwrap());
+    let handoff = |task: &str| {
+        let task_id = Some(task.to_owned());
+        Post::new(Text { kind: Kind::Handoff, task_id, ..Text::new("yours now") })
+    };
+    w.put(actor(&other), &worker, handoff("T7"));
+    w.put(actor(&other), &worker, handoff("T8"));
+    w.restart();
+    let turn = w.claim(&worker).unwrap();
+    assert_eq!(w.row(&worker).run.unwrap().task_id.as_deref(), Some("T7"), "the first of them");
     w.finish(&turn);
-    let told = w.row(&lead).pending[0];
-    assert_eq!((told.item.kind, told.hops), (Kind::Notice, 0));
+    let told = w.notices(&lead);
+    assert_eq!(told[0].task_id.as_deref(), Some("T7"), "it is told of as that task");
+    assert!(w.row(&worker).handoffs.is_empty());
+    assert_eq!(w.row(&worker).unacknowledged.len(), 2, "both are to be acknowledged");
+}
+
+#[test]
+fn a_task_keeps_its_own_name_whatever_is_handed_over_to_it() {
+    let w = World::default();
+    let lead = w.session("main");
+    let task_id = Some("mine".to_owned());
+    let new = NewWorker { task_id, ..worker("task") };
+    let spawn = Spawn { parent: lead.clone(), worker: new, token: None };
+    let worker = w.run(spawn).unwrap().address;
+    w.put(anna(), &worker, of_kind(Kind::Handoff, "and this"));
+    w.claim(&worker).unwrap();
+    assert_eq!(w.row(&worker).run.unwrap().task_id.as_deref(), Some("mine"));
+}
+
+#[test]
+fn a_handoff_that_is_released_hands_its_task_to_the_next_run() {
+    let w = World::default();
+    let a = w.session("main");
+    let id = w.put(anna(), &a, of_kind(Kind::Handoff, "yours now"));
+    w.claim(&a).unwrap();
+    w.cancel(&a);
+    assert_eq!(w.place_name(id, &a), "pending");
+    w.send_as(HOST, &a, "wakes it");
+    let turn = w.claim(&a).unwrap();
+    assert_eq!(w.row(&a).run.unwrap().task_id.as_deref(), Some("T1"));
+    w.end(&turn);
 }
 
 #[test]

@@ -1,13 +1,16 @@
 //! Section 11: teams, their limits, the lead's broadcast, shutting down, members that fail.
 
+use reveille_core::budget::Budgets;
 use reveille_core::failure::TurnFailure;
 use reveille_core::limits::{CHILDREN_EVER, TEAM_MEMBERS, TEAMS};
-use reveille_core::{Address, AgentName, Delivery, Kind, MessageId, TeamId, Text};
+use reveille_core::{Address, AgentName, Delivery, Kind, MessageId, OpError, TeamId, Text};
+use reveille_store::record::GroupPolicy;
 use reveille_store::step::Limits;
+use reveille_store::step::actors::{Spawn, SpawnGroup};
 use reveille_store::step::send::{Accepted, Post, To};
 use reveille_store::step::team::{AddMember, CreateTeam, Joins, RemoveMember, members};
 
-use crate::world::{Done, HOST, World, actor, anna, of_kind, text, to};
+use crate::world::{Done, HOST, World, actor, anna, of_kind, text, to, worker};
 
 fn team(w: &World, lead: &Address) -> TeamId {
     w.run(CreateTeam { lead: lead.clone(), name: "build".into() }).unwrap()
@@ -166,4 +169,78 @@ fn a_request_to_shut_down_is_answered_once_by_the_one_who_was_asked() {
     assert_eq!(again.unwrap_err().code().name, "invalid");
     w.end(&turn);
     assert!(w.row(&member).unacknowledged.is_empty(), "the answer acknowledges it");
+}
+
+/// A way to get one more worker below an actor.
+type Path = fn(&World, &Address) -> Done<()>;
+
+const PATHS: [Path; 3] = [
+    |w, parent| {
+        let spawn = Spawn { parent: parent.clone(), worker: worker("task"), token: None };
+        w.run(spawn).map(drop)
+    },
+    |w, parent| {
+        let (policy, workers) = (GroupPolicy::All, vec![worker("task")]);
+        let group = SpawnGroup { parent: parent.clone(), policy, workers, token: None };
+        w.run(group).map(drop)
+    },
+    |w, parent| {
+        let member = Joins::Agent(AgentName::new("tester").unwrap());
+        let add = AddMember { team: team(w, parent), member, role: "tests".into(), by: HOST };
+        w.run(add).map(drop)
+    },
+];
+
+#[test]
+fn budgets_are_inherited_and_checked_on_every_path() {
+    type Set = fn(&mut Budgets);
+    let budgets: [(&str, Set); 4] = [
+        ("depth", |budgets| budgets.depth = 2),
+        ("children_ever", |budgets| budgets.children_ever = 0),
+        ("spawns_per_minute", |budgets| budgets.spawns_per_minute = 2),
+        ("depth", |budgets| (budgets.depth, budgets.tree) = (1, 1)),
+    ];
+    for (budget, set) in budgets {
+        for path in PATHS {
+            let w = World::with(|limits| set(&mut limits.budgets));
+            let lead = w.session("main");
+            let child = w.worker(&lead);
+            // What the root is allowed is what everybody below it is counted against.
+            let mut below = child;
+            let refused = loop {
+                match path(&w, &below) {
+                    Ok(()) => below = last(&w),
+                    Err(refused) => break refused,
+                }
+            };
+            let OpError::Refused { budget: found, .. } = refused else { panic!("{refused}") };
+            assert_eq!(found, budget);
+        }
+    }
+}
+
+#[test]
+fn open_runs_are_counted_on_every_path_that_begins_one() {
+    for path in &PATHS[..2] {
+        for (budget, set) in [
+            ("children", (|budgets| budgets.children = 1) as fn(&mut Budgets)),
+            ("tree", |budgets| budgets.tree = 1),
+        ] {
+            let w = World::with(|limits| set(&mut limits.budgets));
+            let lead = w.session("main");
+            let child = w.worker(&lead);
+            let refused = path(&w, &lead).unwrap_err();
+            let OpError::Refused { budget: found, value, limit } = refused else { panic!() };
+            assert_eq!((found, value, limit), (budget, 2, 1));
+            PATHS[2](&w, &lead).expect("a member without a run is none of them");
+            w.cancel(&child);
+            path(&w, &lead).expect("a run that ended counts no more");
+        }
+    }
+}
+
+/// The actor that was made last.
+fn last(w: &World) -> Address {
+    let look = w.store.look(|state| state.rows().last().map(|row| row.address.clone()));
+    futures_executor::block_on(look).unwrap().unwrap()
 }

@@ -78,6 +78,12 @@ impl World {
         self.store = open(self.disk.clone(), self.options.clone()).unwrap();
     }
 
+    /// The same; the ids of the new start have another salt.
+    pub fn restart_with_salt(&mut self, salt: u16) {
+        self.options.salt = salt;
+        self.restart();
+    }
+
     pub fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.clock.load(Ordering::Relaxed))
     }
