@@ -29,6 +29,7 @@ use std::sync::Arc;
 use redb::{Database, ReadableDatabase as _, TableDefinition};
 use reveille_core::Seq;
 use reveille_core::id::Stamp;
+use reveille_core::limits::{KEY_AGE, KEYS};
 use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobWriter;
@@ -84,6 +85,10 @@ pub struct DiskOptions {
     pub history_bytes: u64,
     /// How long the history is kept at the most.
     pub history_age: std::time::Duration,
+    /// How long the key of a call that left the log is remembered.
+    pub key_age: std::time::Duration,
+    /// Keys that are remembered, those in the log included, which are never forgotten.
+    pub keys: usize,
     /// Bytes of redb's page cache.
     pub cache_bytes: usize,
     /// Bytes of the journal; a commit that is larger goes past it.
@@ -99,6 +104,8 @@ impl Default for DiskOptions {
         Self {
             history_bytes: 32 << 20,
             history_age: std::time::Duration::from_secs(7 * 24 * 3600),
+            key_age: KEY_AGE,
+            keys: KEYS,
             cache_bytes: 64 << 20,
             journal_bytes: 16 << 20,
             rows_per_fold: 16_384,

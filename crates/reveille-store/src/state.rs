@@ -183,6 +183,11 @@ impl State {
         Some(if call == key.call { Ok(first) } else { Err(first) })
     }
 
+    /// How many calls are remembered.
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.len()
+    }
+
     /// Enters a call that left the log and is still remembered.
     pub(crate) fn remember_call(&mut self, key: CallKey, first: MessageId) {
         self.calls.insert(key.key, (key.call, first));

@@ -5,14 +5,12 @@
 //! of what was called is kept.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use redb::{ReadTransaction, ReadableTable as _, TableDefinition, WriteTransaction};
-use reveille_core::limits::{KEY_AGE, KEYS};
 use reveille_core::{MessageId, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{damaged, frame, unframe};
+use super::{DiskOptions, damaged, frame, unframe};
 use crate::error::DiskError;
 use crate::record::CallKey;
 use crate::state::State;
@@ -37,11 +35,19 @@ struct Pack {
     count: usize,
 }
 
+/// How long and how many keys are remembered.
+#[derive(Debug)]
+pub(super) struct Keys {
+    pub(super) options: DiskOptions,
+    /// How many are, those in the log included.
+    pub(super) remembered: usize,
+    pub(super) now: Timestamp,
+}
+
 /// The keys that have left the log.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     packs: VecDeque<Pack>,
-    count: usize,
 }
 
 impl Calls {
@@ -67,7 +73,6 @@ impl Calls {
         if let Some((first, last)) = packed.first().zip(packed.last()) {
             let (first, last, count) = (first.message.seq(), last.message, packed.len());
             self.packs.push_back(Pack { first, last, count });
-            self.count += count;
         }
     }
 
@@ -77,9 +82,14 @@ impl Calls {
         &mut self,
         txn: &WriteTransaction,
         calls: &[Call],
-        now: Timestamp,
+        keys: &Keys,
     ) -> Result<Option<Seq>, DiskError> {
-        if calls.is_empty() {
+        let mut left = keys.remembered;
+        let goes = |oldest: &Pack, left: usize| {
+            let age = keys.now.since(oldest.last.at());
+            age > keys.options.key_age || left > keys.options.keys
+        };
+        if calls.is_empty() && self.packs.front().is_none_or(|oldest| !goes(oldest, left)) {
             return Ok(None);
         }
         let mut table = txn.open_table(CALLS)?;
@@ -91,14 +101,10 @@ impl Calls {
             self.enter(packed);
         }
         let mut forgotten = None;
-        while let Some(oldest) = self.packs.front().copied() {
-            let old = now.since(oldest.last.at()) > KEY_AGE.max(Duration::from_secs(1));
-            if !old && self.count <= KEYS {
-                break;
-            }
+        while let Some(oldest) = self.packs.front().copied().filter(|oldest| goes(oldest, left)) {
             table.remove(oldest.first.0)?;
             self.packs.pop_front();
-            self.count -= oldest.count;
+            left = left.saturating_sub(oldest.count);
             forgotten = Some(oldest.last.seq());
         }
         Ok(forgotten)

@@ -9,7 +9,7 @@ use redb::{ReadableTable as _, WriteTransaction};
 use reveille_core::id::Stamp;
 use reveille_core::{MessageId, Seq};
 
-use super::calls::Call;
+use super::calls::{Call, Keys};
 use super::read::Packed;
 use super::{COLD, Disk, EDGE_KIND, LOG, META, SEGMENT_KIND, damaged, frame, unframe};
 use crate::blob;
@@ -94,7 +94,11 @@ impl Disk {
         if tidy {
             self.tidy(txn, state, &mut packed)?;
         }
-        trimmed.forgotten = self.calls.write(txn, &calls, now)?;
+        trimmed.forgotten = self.calls.write(
+            txn,
+            &calls,
+            &Keys { options: self.options, remembered: state.calls(), now },
+        )?;
         self.write_segments(txn, packed)?;
         Ok(trimmed)
     }

@@ -77,6 +77,57 @@ fn keys_are_remembered_over_a_restart_and_when_the_log_has_left_them_behind() {
     assert_eq!(other.code().name, "idempotency_conflict");
 }
 
+/// Sends mail that nobody repeats until what came before has left the log.
+fn let_the_log_go_on(w: &World, address: &reveille_core::Address) {
+    for _ in 0..60 {
+        w.send_as(HOST, address, &"x".repeat(200));
+        w.end(&w.claim(address).unwrap());
+    }
+}
+
+#[test]
+fn keys_are_remembered_for_their_age_and_no_longer() {
+    let disk = DiskOptions { history_bytes: 4_000, ..DiskOptions::default() };
+    let week = disk.key_age;
+    assert_eq!(week, Duration::from_secs(7 * 24 * 3_600));
+    let mut w = World::on(disk, |_| {});
+    let a = w.session("main");
+    let first = w.put(HOST, &a, keyed("once"));
+    w.end(&w.claim(&a).unwrap());
+    let_the_log_go_on(&w, &a);
+    w.later(week - Duration::from_secs(1));
+    let_the_log_go_on(&w, &a);
+    w.restart();
+    let again = w.post_to(&HOST, to(&[&a]), keyed("once")).unwrap();
+    assert_eq!((again.id, again.duplicate), (first, true));
+    w.pass(2);
+    let_the_log_go_on(&w, &a);
+    for _ in 0..2 {
+        let anew = w.post_to(&HOST, to(&[&a]), keyed("once"));
+        assert_ne!(anew.unwrap().id, first, "it is another call now");
+        w.restart();
+    }
+}
+
+#[test]
+fn no_more_keys_are_remembered_than_may_be() {
+    let disk = DiskOptions { history_bytes: 4_000, keys: 300, ..DiskOptions::default() };
+    let mut w = World::on(disk, |_| {});
+    let a = w.session("main");
+    let call = |w: &World, n: usize| {
+        let post = Post { key: Some(format!("key{n}")), ..text("once") };
+        let sent = w.post_to(&HOST, to(&[&a]), post).unwrap();
+        if !sent.duplicate {
+            w.end(&w.claim(&a).unwrap());
+        }
+        sent.duplicate
+    };
+    assert!(!(0..1_000).any(|n| call(&w, n)));
+    w.restart();
+    assert!((900..1_000).all(|n| call(&w, n)), "the latest are remembered");
+    assert!(!call(&w, 0), "the oldest are not");
+}
+
 #[test]
 fn what_became_of_messages_is_forgotten_with_the_log_and_nothing_unread_is() {
     let disk = DiskOptions { history_bytes: 4_000, ..DiskOptions::default() };
