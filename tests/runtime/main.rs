@@ -4,6 +4,7 @@
 #![allow(clippy::print_stderr)] // seeds are printed
 
 mod cancel;
+mod damage;
 mod delivery;
 mod failures;
 mod liveness;

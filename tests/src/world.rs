@@ -34,6 +34,12 @@ impl Default for World {
 }
 
 impl World {
+    /// A world on this store.
+    #[must_use]
+    pub fn on(store: Store) -> Self {
+        Self { store, ..Self::default() }
+    }
+
     /// Registers an agent for every life.
     #[must_use]
     pub fn with(mut self, name: &str, spec: AgentSpec) -> Self {

@@ -41,6 +41,7 @@ pub(crate) use self::calls::CALLS;
 pub(crate) use self::checkpoint::Cycle;
 pub(crate) use self::load::replay;
 pub(crate) use self::read::Reader;
+pub use self::read::Reading;
 pub use self::since::Since;
 
 use self::journal::Journal;

@@ -110,6 +110,23 @@ impl FaultyDisk {
         self.images.lock().operations
     }
 
+    /// Damages these bytes wherever they are, as an old disk does; says how often they were there.
+    pub fn spoil(&self, bytes: &[u8]) -> usize {
+        let mut images = self.images.lock();
+        let Images { synced, live, .. } = &mut *images;
+        let mut found = 0;
+        for image in [synced, live] {
+            let places = image.windows(bytes.len()).enumerate();
+            let places: Vec<usize> =
+                places.filter(|(_, part)| *part == bytes).map(|(at, _)| at).collect();
+            found += places.len();
+            for at in places {
+                image.get_mut(at).into_iter().for_each(|byte| *byte ^= 0x20);
+            }
+        }
+        found
+    }
+
     /// What the disk holds when the machine starts again.
     #[must_use]
     pub fn after_crash(&self, leftover: Leftover) -> Contents {

@@ -5,9 +5,10 @@
 
 use reveille_core::compose::{Item, Pick};
 use reveille_core::failure::{Charges, RunKind, TurnFailure};
+use reveille_core::id::Stamp;
 use reveille_core::{
-    Address, AgentName, Caller, Content, InjectionId, Kind, Notice, NoticeState, Rank, RunId, Seq,
-    Text as NewText, Timestamp, Trigger,
+    Address, AgentName, Caller, Content, InjectionId, Kind, MessageId, Notice, NoticeState, Rank,
+    RunId, Seq, Text as NewText, Timestamp, Trigger,
 };
 use serde::{Deserialize, Serialize};
 
@@ -286,7 +287,10 @@ impl Row {
             requesters: Vec::new(),
             turns: 0,
         };
-        let dead = |dead: DeadMail| row::DeadMail { seq: dead.seq, why: dead.why, at };
+        // Format 1 does not keep what an id needs beside the number.
+        let id = |seq| MessageId::new(seq, Stamp { at: Timestamp::default(), salt: 0 });
+        let dead =
+            |dead: DeadMail| row::DeadMail { seq: dead.seq, id: id(dead.seq), why: dead.why, at };
         let mut new = row::Row {
             as_of: self.as_of,
             title: self.title,

@@ -52,7 +52,7 @@ use std::sync::Arc;
 
 use reveille_core::{OpError, Outcome, Seq};
 
-pub use self::disk::{DiskOptions, STORE_FORMAT, Since};
+pub use self::disk::{DiskOptions, Reading, STORE_FORMAT, Since};
 pub use self::engine::{Committed, DiskSpace, Now, Observer, Setup};
 pub use self::error::OpenError;
 pub use self::options::Options;
@@ -201,6 +201,16 @@ impl Store {
         seqs: &[Seq],
     ) -> Result<Vec<Option<(reveille_core::id::Stamp, Record)>>, OpError> {
         self.shared.reader.read(seqs).map_err(|error| storage(&error))
+    }
+
+    /// The same, each by itself: a damaged one keeps no other from being read. Reads the file: may
+    /// block.
+    ///
+    /// # Errors
+    ///
+    /// `storage_failed` when the storage fails.
+    pub fn read_each(&self, seqs: &[Seq]) -> Result<Vec<Reading>, OpError> {
+        self.shared.reader.read_each(seqs).map_err(|error| storage(&error))
     }
 
     /// About `limit` records of the log from a position on, and at least one if there is any. Reads

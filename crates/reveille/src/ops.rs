@@ -7,6 +7,7 @@ use reveille_core::{
     Address, AgentName, Caller, Entry, Injection, InjectionId, MessageId, OpError, Outcome, RunId,
     Seq, Style,
 };
+use reveille_store::Reading;
 use reveille_store::codec;
 use reveille_store::record::{GroupPolicy, Mark, Number, Record, Sent};
 use reveille_store::step::Token;
@@ -139,6 +140,17 @@ pub(crate) async fn records(
     read.await.unwrap_or_else(|error| Err(OpError::StorageFailed { reason: error.to_string() }))
 }
 
+/// The same, each by itself: what is damaged keeps nothing else from being read.
+pub(crate) async fn readings(hub: &Hub, seqs: Vec<Seq>) -> Result<Vec<Reading>, OpError> {
+    if let Some(found) = hub.store.recent(&seqs)? {
+        let found = found.into_iter().map(|(stamp, record)| Reading::Found(stamp, record));
+        return Ok(found.collect());
+    }
+    let store = hub.store.clone();
+    let read = tokio::task::spawn_blocking(move || store.read_each(&seqs));
+    read.await.unwrap_or_else(|error| Err(OpError::StorageFailed { reason: error.to_string() }))
+}
+
 /// Reads the messages of a claim: after its commit, so bodies take no time of the writer. What cannot
 /// be read is buried as damaged, and the rest is handed over (P2).
 pub(crate) async fn injection(
@@ -149,14 +161,20 @@ pub(crate) async fn injection(
 ) -> Result<Injection, OpError> {
     let seqs: Vec<Seq> = claim.picks.iter().map(|pick| pick.seq).collect();
     let names: Vec<Seq> = claim.names.clone();
-    let found = records(hub, seqs.iter().chain(&names).copied().collect()).await?;
+    let found = readings(hub, seqs.iter().chain(&names).copied().collect()).await?;
     let (mut entries, mut damaged, mut predecessors) = (Vec::new(), Vec::new(), Vec::new());
     for ((seq, found), index) in seqs.iter().chain(&names).zip(found).zip(0..) {
-        let Some((stamp, record)) = found else {
-            if index < seqs.len() {
+        let (stamp, record) = match found {
+            Reading::Found(stamp, record) => (stamp, record),
+            // What it takes the place of is for its agent to know, no more.
+            _ if index >= seqs.len() => continue,
+            Reading::Gone => {
                 return Err(OpError::StorageFailed { reason: format!("record {seq} is gone") });
             }
-            continue;
+            Reading::Damaged(what) => {
+                damaged.push((*seq, what));
+                continue;
+            }
         };
         match (record, claim.picks.get(index)) {
             (Record::Sent(sent), Some(pick)) => match codec::decode(&sent.content) {

@@ -50,7 +50,7 @@ fn view(dead: &DeadView) -> Value {
         "since": time(dead.at),
         "reason": dead.reason.name(),
         "detail": dead.reason.detail(),
-        "from": dead.from.to_string(),
+        "from": dead.from.as_ref().map(ToString::to_string),
     })
 }
 

@@ -55,6 +55,18 @@ struct Recent {
 /// A record with what makes its number an id.
 pub(crate) type Found = (Stamp, Record);
 
+/// What reading a record found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant)] // almost all are found
+pub enum Reading {
+    /// The record, and what makes its number an id.
+    Found(Stamp, Record),
+    /// There is none, or it has left the store.
+    Gone,
+    /// It is there and cannot be read, or a neighbour of the same commit cannot; what is wrong.
+    Damaged(String),
+}
+
 impl Reader {
     pub(super) fn new(db: Arc<Database>) -> Self {
         Self { db: RwLock::new(Some(db)), recent: Mutex::default() }
@@ -115,6 +127,20 @@ impl Reader {
     /// Lets go of the file.
     pub(crate) fn close(&self) {
         *self.db.write() = None;
+    }
+
+    /// The records, each by itself: one that is damaged keeps no other from being read.
+    pub(crate) fn read_each(&self, seqs: &[Seq]) -> Result<Vec<Reading>, DiskError> {
+        let db = self.db.read();
+        let closed = || damaged("file", "store", "it is closed");
+        let txn = begin_read(db.as_ref().ok_or_else(closed)?)?;
+        let reading = |seq: &Seq| match find(&txn, *seq) {
+            Ok(Some((stamp, record))) => Ok(Reading::Found(stamp, record)),
+            Ok(None) => Ok(Reading::Gone),
+            Err(error @ DiskError::Damaged { .. }) => Ok(Reading::Damaged(error.to_string())),
+            Err(error) => Err(error),
+        };
+        seqs.iter().map(reading).collect()
     }
 
     /// The records, each or none.

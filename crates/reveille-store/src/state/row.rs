@@ -174,6 +174,8 @@ pub struct Ended {
 pub struct DeadMail {
     /// Which.
     pub seq: Seq,
+    /// Its id.
+    pub id: MessageId,
     /// The record that says why.
     pub why: Seq,
     /// Since when.

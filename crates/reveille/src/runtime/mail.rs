@@ -3,6 +3,7 @@
 use reveille_core::{
     Address, Caller, Content, MessageId, OpError, QuestionId, Seq, Text, Timestamp,
 };
+use reveille_store::Reading;
 use reveille_store::codec;
 use reveille_store::record::{Answer, Mark, Number, Record, Sent};
 use reveille_store::state::Marks;
@@ -51,8 +52,8 @@ pub struct DeadView {
     pub at: Timestamp,
     /// Why.
     pub reason: reveille_core::DeadReason,
-    /// Who sent it.
-    pub from: Caller,
+    /// Who sent it. `None` when it cannot be read.
+    pub from: Option<Caller>,
 }
 
 /// A message that was read and awaits acknowledgement.
@@ -187,13 +188,21 @@ impl Runtime {
             rows.flat_map(dead).take(limit).collect::<Vec<_>>()
         });
         let found = found.await?;
-        let messages = ids(&self.hub, found.iter().map(|(_, dead)| dead.seq).collect()).await?;
+        let seqs = found.iter().map(|(_, dead)| dead.seq).collect();
+        let messages = ops::readings(&self.hub, seqs).await?;
         let reasons = found.iter().map(|(_, dead)| dead.why).collect();
         let reasons = ops::records(&self.hub, reasons).await?;
         let mut views = Vec::with_capacity(found.len());
         for (((address, dead), message), reason) in found.into_iter().zip(messages).zip(reasons) {
-            if let (Some((id, sent)), Some((_, Record::Dead(why)))) = (message, reason) {
-                let (from, reason) = (sent.from, why.reason);
+            let (id, from) = match message {
+                Reading::Found(stamp, Record::Sent(sent)) => {
+                    (MessageId::new(dead.seq, stamp), Some(sent.from))
+                }
+                Reading::Damaged(_) => (dead.id, None),
+                Reading::Found(..) | Reading::Gone => continue,
+            };
+            if let Some((_, Record::Dead(why))) = reason {
+                let reason = why.reason;
                 views.push(DeadView { address, id, at: dead.at, reason, from });
             }
         }
