@@ -6,6 +6,7 @@
 mod cancel;
 mod damage;
 mod delivery;
+mod events;
 mod failures;
 mod liveness;
 mod people;

@@ -137,3 +137,128 @@ fn a_full_mailbox_refuses_with_its_limit_and_takes_nothing() {
         assert_eq!(view.pending, 3);
     });
 }
+
+#[test]
+fn a_window_over_mail_that_is_gone_when_it_closes_is_counted_and_makes_no_injection() {
+    let world = World::default().agent("lead", |host| host.quick());
+    world.live(async |runtime| {
+        let lead = session(&runtime, "lead").await;
+        let send = async |message| {
+            let id = runtime.send(message).await.unwrap().id;
+            pass(50).await;
+            id
+        };
+        let plain = || Message::text(lead.main(), "never mind");
+        let retracted = send(plain()).await;
+        runtime.retract(Caller::Host, retracted).await.unwrap();
+        pass(10_000).await;
+        assert_eq!(runtime.stale_wakes(), 1, "taken back");
+        let acknowledged = send(plain()).await;
+        runtime.ack(Caller::Host, lead.main(), acknowledged).await.unwrap();
+        pass(10_000).await;
+        assert_eq!(runtime.stale_wakes(), 2, "acknowledged");
+        let soon = runtime.now().after(std::time::Duration::from_millis(100));
+        send(plain().expires_at(soon)).await;
+        pass(10_000).await;
+        assert_eq!(runtime.stale_wakes(), 3, "expired");
+        assert!(world.host.seen().is_empty());
+        // Something is left: that is no stale wake.
+        let retracted = send(plain()).await;
+        send(plain()).await;
+        runtime.retract(Caller::Host, retracted).await.unwrap();
+        idle(&runtime, &lead).await;
+        // Nor is a window that a hold or the end of the runtime closes: its mail stays.
+        send(plain()).await;
+        pass(100).await;
+        runtime.hold(Caller::Host, lead.main(), "lunch").await.unwrap();
+        pass(10_000).await;
+        assert_eq!((runtime.stale_wakes(), world.host.seen().len()), (3, 1));
+        runtime.release(Caller::Host, lead.main()).await.unwrap();
+        idle(&runtime, &lead).await;
+        send(plain()).await;
+        pass(100).await;
+        runtime.drain().await;
+        pass(10_000).await;
+        assert_eq!((runtime.stale_wakes(), world.host.seen().len()), (3, 2));
+        assert_eq!(runtime.inbox(&lead.main(), 10).await.unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn mail_that_is_gone_when_its_slot_is_free_is_counted_likewise() {
+    let world = World::default().set(|config| config.slots = 1).agent("lead", |host| {
+        host.agent(|_, _| async {
+            pass(5_000).await;
+            Ok(TurnReport::success("done"))
+        })
+    });
+    world.live(async |runtime| {
+        let (one, two) = (session(&runtime, "lead").await, session(&runtime, "lead").await);
+        runtime.send(Message::text(one.main(), "a")).await.unwrap();
+        pass(1_000).await;
+        let waits = runtime.send(Message::text(two.main(), "never mind")).await.unwrap();
+        pass(1_000).await;
+        runtime.retract(Caller::Host, waits.id).await.unwrap();
+        pass(10_000).await;
+        assert_eq!((runtime.stale_wakes(), world.host.seen().len()), (1, 1));
+    });
+}
+
+/// Every kind of timer runs: windows, delays, expiries, schedules, questions, back-offs, starts,
+/// stalls, graces.
+#[test]
+fn no_timer_outlives_its_owner() {
+    let hours = std::time::Duration::from_secs(36_000);
+    let world = World::default()
+        .agent("lead", |host| host.quick())
+        .agent("away", |host| {
+            host.agent(|_, _| async { Err(reveille::TurnError::unavailable("away")) })
+        })
+        .agent("asks", |host| {
+            host.agent(|turn: reveille::Turn, _| async move {
+                let question = reveille::Question {
+                    tool: Some("shell".into()),
+                    text: "may I?".into(),
+                    options: Vec::new(),
+                };
+                turn.ask(question).await?;
+                Ok(TurnReport::success("asked"))
+            })
+        })
+        .agent("hangs", |host| host.agent(|_, _| std::future::pending()));
+    world.live(async |runtime| {
+        let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        let lead = session(&runtime, "lead").await;
+        let later = runtime.now().after(hours);
+        let delayed =
+            Message::text(lead.main(), "delayed").not_before(later).expires_at(later.after(hours));
+        runtime.send(delayed).await.unwrap();
+        let text = reveille::Text::new("tick");
+        runtime.schedule_every(Caller::Host, lead.main(), "tick", hours, text).await.unwrap();
+        for agent in ["away", "hangs", "nobody"] {
+            let one = session(&runtime, agent).await;
+            runtime.send(Message::text(one.main(), "work")).await.unwrap();
+        }
+        let asks = reveille::Spawn::agent("asks").first_message("work");
+        runtime.spawn(lead.main(), asks).await.unwrap();
+        let hangs = reveille::Spawn::agent("hangs").first_message("work");
+        let hangs = runtime.spawn(lead.main(), hangs).await.unwrap();
+        pass(10_000).await;
+        let cancelled = runtime.clone();
+        let cancel = tokio::spawn(async move {
+            let cancel = reveille::Cancel::reason("enough").grace(hours);
+            cancelled.cancel(hangs.address(), cancel).await
+        });
+        pass(100).await;
+        runtime.send(Message::text(lead.main(), "its window is open")).await.unwrap();
+        pass(100).await;
+        assert!(alive() > 10, "{} tasks", alive());
+        let before = world.host.seen().len();
+        runtime.shutdown().await.unwrap();
+        drop(cancel.await.unwrap());
+        pass(1).await;
+        assert_eq!(alive(), 0, "tasks are left");
+        pass(2 * 36_000_000).await;
+        assert_eq!(world.host.seen().len(), before);
+    });
+}

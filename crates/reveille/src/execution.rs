@@ -110,11 +110,12 @@ async fn claim(loan: &mut Loan, order: &Order) -> Option<Claim> {
     }
     drop(claiming);
     match claim {
-        Ok(Some(claim)) => return Some(claim),
-        Ok(None) => hub.stale_wake(),
-        Err(error) => tracing::warn!(actor = %order.address, %error, "a claim was refused"),
+        Ok(claim) => claim,
+        Err(error) => {
+            tracing::warn!(actor = %order.address, %error, "a claim was refused");
+            None
+        }
     }
-    None
 }
 
 /// Hands the claimed injection to the agent and commits what comes of it.

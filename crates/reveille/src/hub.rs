@@ -416,7 +416,7 @@ impl Hub {
         self.overdue.load(Ordering::Relaxed)
     }
 
-    /// A claim that found nothing to wake for (W2).
+    /// A window closed and there was nothing to wake for (W2).
     pub(crate) fn stale_wake(&self) {
         self.stale_wakes.fetch_add(1, Ordering::Relaxed);
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use reveille_core::failure::TurnFailure;
-use reveille_core::need::{Need, Standing, need};
+use reveille_core::need::{Need, Standing, Start, need};
 use reveille_core::{Address, AgentName, Cause, FailureClass, InjectionId, RunId, Seq, Timestamp};
 use reveille_store::record::Number;
 use reveille_store::step::Token;
@@ -88,6 +88,8 @@ struct Running {
     deadline: Option<Instant>,
     /// A cancel's grace, or the time that a cut turn has to return.
     patience: Option<Task>,
+    /// Whether a window began it.
+    window: bool,
     /// Whether mail has asked the turn to end.
     interrupted: bool,
     /// What a turn that was cut had been given: its agent is asked what it has of it.
@@ -113,6 +115,9 @@ pub(crate) struct State {
     timer: Option<Task>,
     /// Runs of workers that are being ended with a run of this actor.
     closed: HashSet<RunId>,
+    /// Whether a window was open, or closed without a claim, when it looked last: when no mail that
+    /// may wake is left, its wake was stale (W2).
+    window: bool,
 }
 
 /// The behaviour of resident actors.
@@ -157,6 +162,7 @@ impl Actor for ResidentActor {
             running: None,
             timer: None,
             closed: HashSet::new(),
+            window: false,
         })
     }
 
@@ -233,6 +239,9 @@ impl State {
             return self.look_at(myself, found.next, now);
         }
         self.close(found.orphans);
+        if std::mem::take(&mut self.window) && found.standing.mail.is_none() {
+            self.hub.stale_wake();
+        }
         if let Some(token) = found.turn {
             // Its task is over and did not say how it ended. The commit of that looks again.
             lose(&self.hub, token, Cause::Crash).await;
@@ -257,6 +266,7 @@ impl State {
                 self.look_at(myself, found.next, now);
             }
             (Need::Look(at), _) => {
+                self.window = standing.mail.is_some();
                 self.look_at(myself, found.next.into_iter().chain([at]).min(), now);
             }
             (Need::Turn(_) | Need::Nothing, _) => {
@@ -282,6 +292,7 @@ impl State {
         let pulse = Arc::new(Pulse::new(Arc::clone(&self.hub.clock), stall_after));
         let agent = self.agent.take();
         let loan = self.loan(myself, agent, &pulse);
+        let window = order.start == Start::Window;
         self.hub.set_executing(self.number, true);
         let task = Task(tokio::spawn(execute(loan, order)));
         self.running = Some(Running {
@@ -290,6 +301,7 @@ impl State {
             cancels: Vec::new(),
             deadline: None,
             patience: None,
+            window,
             interrupted: false,
             cut: Vec::new(),
         });
@@ -306,6 +318,7 @@ impl State {
         else {
             return;
         };
+        self.window = running.window && running.pulse.token.lock().is_none();
         let cut = std::mem::take(&mut running.cut);
         if agent.is_some() && !cut.is_empty() {
             // In a task of its own: an agent's code never runs in a handler (S8).

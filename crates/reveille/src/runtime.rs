@@ -268,7 +268,7 @@ impl Runtime {
         page.await
     }
 
-    /// Claims that found that what they were to wake for was gone (W2), since the start.
+    /// Windows over mail that was gone when they closed (W2), since the start.
     #[must_use]
     pub fn stale_wakes(&self) -> u64 {
         self.hub.stale_wakes()
