@@ -10,6 +10,7 @@ mod events;
 mod failures;
 mod liveness;
 mod people;
+mod questions;
 mod recovery;
 mod rest;
 mod runs;

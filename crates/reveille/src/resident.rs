@@ -233,7 +233,7 @@ impl State {
         }
         if self.running.is_some() {
             if found.interrupt && found.turn.is_some() {
-                self.interrupt(myself);
+                self.interrupt(myself).await;
             }
             self.flags.looks.store(true, Ordering::Release);
             return self.look_at(myself, found.next, now);

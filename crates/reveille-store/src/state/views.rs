@@ -163,11 +163,14 @@ impl Row {
         self.pending.iter().filter(goes).map(|mail| mail.item).collect()
     }
 
-    /// Whether mail wants the turn under way to end (W3).
+    /// Whether mail wants the turn under way to end (W3). While that waits for an answer, only a person
+    /// may end it (section 10).
     #[must_use]
     pub fn wants_interrupt(&self, now: Timestamp) -> bool {
-        let interrupts =
-            |mail: &Mail| mail.delivery == Delivery::Interrupt && self.may_wake(mail, now);
+        let interrupts = |mail: &Mail| {
+            let may = mail.human || self.questions.is_empty();
+            may && mail.delivery == Delivery::Interrupt && self.may_wake(mail, now)
+        };
         self.pending.iter().any(interrupts)
     }
 

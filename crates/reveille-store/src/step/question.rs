@@ -186,6 +186,23 @@ pub(super) fn cancel_questions(state: &State, draft: &mut Draft, actor: Number, 
     }
 }
 
+/// Resolves what a turn has asked, because the turn is asked to end: it may do so by itself then.
+#[derive(Debug)]
+pub struct CancelQuestions {
+    /// The turn.
+    pub token: Token,
+}
+
+impl Step for CancelQuestions {
+    type Answer = ();
+
+    fn decide(self, state: &State, draft: &mut Draft) -> Result<(), OpError> {
+        let row = fresh(state, self.token)?;
+        cancel_questions(state, draft, self.token.actor, row);
+        Ok(())
+    }
+}
+
 /// Questions that nobody answered in time are denied.
 pub(super) fn time_out(
     state: &State,

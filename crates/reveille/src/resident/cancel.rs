@@ -121,6 +121,7 @@ impl State {
                     running.patience = Some(after(request.cancel.grace, myself, over));
                 }
                 running.cancels.push(request);
+                self.cancel_questions().await;
             }
             _ => {
                 let answer = request.end(&self.hub, Cancelled::Ended).await;

@@ -8,13 +8,14 @@ use reveille_core::failure::TurnFailure;
 use reveille_core::limits::CANCEL_GRACE;
 use reveille_core::{Cause, FailureClass, InjectionId, Seq, Trigger};
 use reveille_store::step::end::FailTurn;
+use reveille_store::step::question::CancelQuestions;
 
 use super::{Message, State, after, lose};
 use crate::pulse::Pulse;
 
 impl State {
     /// Asks a turn to end, because mail interrupts it; it has the grace to do so by itself.
-    pub(super) fn interrupt(&mut self, myself: &ActorRef<Message>) {
+    pub(super) async fn interrupt(&mut self, myself: &ActorRef<Message>) {
         let Some(running) = self.running.as_mut().filter(|running| !running.interrupted) else {
             return;
         };
@@ -23,6 +24,16 @@ impl State {
             running.pulse.interrupt();
             let over = Message::InterruptOver(Arc::clone(&running.pulse));
             running.patience = Some(after(CANCEL_GRACE, myself, over));
+        }
+        self.cancel_questions().await;
+    }
+
+    /// Resolves the questions of the turn that is asked to end, so that it need not wait for answers.
+    pub(super) async fn cancel_questions(&mut self) {
+        let token = self.running.as_ref().and_then(|running| *running.pulse.token.lock());
+        let Some(token) = token else { return };
+        if let Err(error) = self.hub.store.run(CancelQuestions { token }).await {
+            tracing::debug!(code = %error.code(), "a turn that was asked to end had ended");
         }
     }
 
