@@ -25,7 +25,7 @@ pub use self::fates::{End, Fate, Marks};
 use self::counters::Counters;
 use self::fates::Fates;
 use self::row::{Mail, Row};
-use crate::record::{Answer, Answered, CallKey, Created, Number, Record, RunEnded};
+use crate::record::{Answer, Answered, CallKey, Created, Number, Record, RunEnded, Tells};
 
 /// A record that the state does not allow, or a state that promises do not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -124,14 +124,16 @@ impl State {
         self.addresses.get(address).copied()
     }
 
-    /// Whether a notice of this outcome of an actor is unread somewhere: with its parent, or with
-    /// somebody who had sent it a request.
+    /// Whether a notice of this outcome of an actor is unread or dead somewhere: with its parent, or
+    /// with somebody who had sent it a request.
     pub(crate) fn is_told_of(&self, actor: Number, outcome: Seq) -> bool {
-        let tells = |mail: &Mail| mail.tells.is_some_and(|tells| tells.outcome == Some(outcome));
-        let unread = |row: &Row| row.unread().any(tells);
+        let of = |tells: Option<Tells>| tells.is_some_and(|tells| tells.outcome == Some(outcome));
+        let keeps = |row: &Row| {
+            row.unread().any(|mail| of(mail.tells)) || row.dead.iter().any(|dead| of(dead.tells))
+        };
         let parent = self.row(actor).and_then(|row| row.parent).and_then(|parent| self.row(parent));
-        // Others than the parent may be told as well: whoever has unread mail is watched.
-        parent.is_some_and(unread) || self.watched().any(|(_, row)| unread(row))
+        // Others than the parent may be told as well: whoever has unread or dead mail is watched.
+        parent.is_some_and(keeps) || self.watched().any(|(_, row)| keeps(row))
     }
 
     /// Whom an actor's turn waits for.

@@ -319,8 +319,8 @@ impl Row {
 
     pub(super) fn bury(&mut self, messages: &[Seq], why: Seq, at: Timestamp) -> Result<(), Broken> {
         messages.iter().try_for_each(|&seq| {
-            let id = self.remove(seq)?.id;
-            self.dead.push(DeadMail { seq, id, why, at });
+            let Mail { id, tells, .. } = self.remove(seq)?;
+            self.dead.push(DeadMail { seq, id, why, at, tells });
             Ok(())
         })
     }

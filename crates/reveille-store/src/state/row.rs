@@ -180,6 +180,8 @@ pub struct DeadMail {
     pub why: Seq,
     /// Since when.
     pub at: Timestamp,
+    /// What a notice tells of: its outcome is kept with it.
+    pub tells: Option<Tells>,
 }
 
 /// A message that was handed over and awaits acknowledgement.

@@ -9,7 +9,7 @@ use reveille_core::window::Waiting;
 use reveille_core::{Delivery, Kind, NoticeState, Seq, Timestamp};
 
 use super::row::{Counted, Group, Mail, Open, Row};
-use crate::record::{GroupPolicy, HoldReason};
+use crate::record::{GroupPolicy, HoldReason, Tells};
 
 impl Mail {
     fn is_due(&self, now: Timestamp) -> bool {
@@ -70,6 +70,7 @@ impl Row {
             || self.run.is_some()
             || !self.schedules.is_empty()
             || !self.questions.is_empty()
+            || !self.dead.is_empty()
     }
 
     /// Whether the open run is a task that this message began: it goes with its run, not before it.
@@ -229,10 +230,12 @@ impl Row {
     pub(crate) fn kept(&self) -> impl Iterator<Item = Seq> + '_ {
         let outcome = self.ended.iter().map(|ended| ended.outcome);
         let dead = self.dead.iter().flat_map(|dead| [dead.seq, dead.why]);
-        let told = |mail: &Mail| mail.tells.and_then(|tells| tells.outcome);
-        let unread = self.unread().flat_map(move |mail| [Some(mail.seq()), told(mail)]).flatten();
+        let told = |tells: Option<Tells>| tells.and_then(|tells| tells.outcome);
+        let unread = self.unread().flat_map(move |mail| [Some(mail.seq()), told(mail.tells)]);
+        let unread = unread.flatten();
+        let dead_tell = self.dead.iter().filter_map(move |dead| told(dead.tells));
         let due = self.unacknowledged.iter().map(|due| due.seq);
-        unread.chain(outcome).chain(dead).chain(due)
+        unread.chain(outcome).chain(dead).chain(dead_tell).chain(due)
     }
 }
 

@@ -74,7 +74,7 @@ impl Step for DropOld {
 
     fn decide(self, state: &State, draft: &mut Draft) -> Result<usize, OpError> {
         let mut dropped = 0;
-        for (actor, row) in (0..).zip(state.rows()) {
+        for (actor, row) in state.watched() {
             for dead in row.dead.iter().filter(|dead| dead.at < self.before) {
                 if dropped == self.limit {
                     return Ok(dropped);

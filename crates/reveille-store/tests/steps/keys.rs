@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use reveille_core::Timestamp;
+use reveille_core::failure::TurnFailure;
+use reveille_core::{Address, Kind, Timestamp};
 use reveille_store::DiskOptions;
 use reveille_store::step::Limits;
 use reveille_store::step::send::Post;
 
-use crate::world::{HOST, World, anna, text, to};
+use crate::world::{HOST, World, actor, anna, of_kind, text, to};
 
 fn keyed(body: &str) -> Post {
     Post { key: Some("key".into()), ..text(body) }
@@ -78,7 +79,7 @@ fn keys_are_remembered_over_a_restart_and_when_the_log_has_left_them_behind() {
 }
 
 /// Sends mail that nobody repeats until what came before has left the log.
-fn let_the_log_go_on(w: &World, address: &reveille_core::Address) {
+fn let_the_log_go_on(w: &World, address: &Address) {
     for _ in 0..60 {
         w.send_as(HOST, address, &"x".repeat(200));
         w.end(&w.claim(address).unwrap());
@@ -150,6 +151,39 @@ fn what_became_of_messages_is_forgotten_with_the_log_and_nothing_unread_is() {
     assert_eq!(w.bodies(&turn), ["unread"]);
     w.end(&turn);
     assert_eq!(w.place_name(unread, &idle), "injected");
+}
+
+#[test]
+fn a_result_is_kept_as_long_as_a_notice_of_it_waits_is_offered_or_is_dead() {
+    let places: [fn(&World, &Address); 3] = [
+        |_, _| {},
+        |w, asker| _ = w.claim(asker).unwrap(),
+        |w, asker| {
+            let mut turn = w.claim(asker).unwrap();
+            for _ in 0..5 {
+                w.fail(&turn, TurnFailure::Transient);
+                turn = w.again(asker).unwrap_or(turn);
+            }
+            assert_eq!((w.row(asker).dead.len(), w.row(asker).unread_count), (1, 0));
+        },
+    ];
+    for place in places {
+        let disk = DiskOptions { history_bytes: 4_000, ..DiskOptions::default() };
+        let mut w = World::on(disk, |_| {});
+        let (asker, doer, busy) = (w.session("main"), w.session("main"), w.session("main"));
+        w.put(actor(&asker), &doer, of_kind(Kind::Request, "do"));
+        w.finish(&w.claim(&doer).unwrap());
+        let outcome = w.row(&doer).ended.unwrap().outcome;
+        w.send_as(HOST, &doer, "something else");
+        w.finish(&w.claim(&doer).unwrap());
+        assert_ne!(w.row(&doer).ended.unwrap().outcome, outcome, "it is not the latest");
+        let notice = w.row(&asker).pending[0].id;
+        place(&w, &asker);
+        let_the_log_go_on(&w, &busy);
+        w.restart();
+        assert!(w.store.since(outcome, 1).unwrap().lost_until.is_some(), "the log has left it");
+        assert!(w.store.outcome(outcome).is_ok(), "{}", w.place_name(notice, &asker));
+    }
 }
 
 #[test]
