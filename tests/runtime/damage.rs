@@ -48,12 +48,10 @@ fn goes_on(world: &World, lead: &reveille::Session) {
 
 #[test]
 fn a_message_whose_content_cannot_be_decoded_is_dead_and_its_neighbours_are_handed_over() {
-    let disk = FaultyDisk::default();
-    let store = open(disk.clone(), options()).unwrap();
-    let (mut world, lead) = held(store, &["one", "spoilt", "three"]);
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("store.redb");
-    std::fs::write(&file, disk.after_crash(Leftover::Kept)).unwrap();
+    let (mut world, lead) =
+        held(options().open(folder.path()).unwrap(), &["one", "spoilt", "three"]);
+    std::mem::replace(&mut world.store, options().in_memory()).close().unwrap();
     let raw = RawStore::open(folder.path()).unwrap();
     let mut chain = 0;
     for (key, bytes) in raw.entries(Table::Log).unwrap() {
@@ -73,8 +71,7 @@ fn a_message_whose_content_cannot_be_decoded_is_dead_and_its_neighbours_are_hand
         raw.put(Table::Log, key, Some(&forged)).unwrap();
     }
     drop(raw);
-    let disk = FaultyDisk::holding(std::fs::read(&file).unwrap());
-    world.store = open(disk, options()).unwrap();
+    world.store = options().open(folder.path()).unwrap();
     goes_on(&world, &lead);
     let dead = world.live(async |runtime| runtime.dead(None, 1).await.unwrap().remove(0));
     let kept = world.store.records(&[dead.id.seq()]).unwrap().remove(0).unwrap().1;

@@ -115,7 +115,7 @@ impl FaultyDisk {
         let mut images = self.images.lock();
         let Images { synced, live, .. } = &mut *images;
         let mut found = 0;
-        for image in [synced, live] {
+        for image in synced.0.iter_mut().chain(&mut live.0) {
             let places = image.windows(bytes.len()).enumerate();
             let places: Vec<usize> =
                 places.filter(|(_, part)| *part == bytes).map(|(at, _)| at).collect();

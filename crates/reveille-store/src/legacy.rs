@@ -289,8 +289,13 @@ impl Row {
         };
         // Format 1 does not keep what an id needs beside the number.
         let id = |seq| MessageId::new(seq, Stamp { at: Timestamp::default(), salt: 0 });
-        let dead =
-            |dead: DeadMail| row::DeadMail { seq: dead.seq, id: id(dead.seq), why: dead.why, at };
+        let dead = |DeadMail { seq, why }: DeadMail| row::DeadMail {
+            seq,
+            id: id(seq),
+            why,
+            at,
+            tells: None,
+        };
         let mut new = row::Row {
             as_of: self.as_of,
             title: self.title,

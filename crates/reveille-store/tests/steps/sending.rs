@@ -250,7 +250,7 @@ fn a_task_keeps_its_own_name_whatever_is_handed_over_to_it() {
     let lead = w.session("main");
     let task_id = Some("mine".to_owned());
     let new = NewWorker { task_id, ..worker("task") };
-    let spawn = Spawn { parent: lead.clone(), worker: new, token: None };
+    let spawn = Spawn { parent: lead, worker: new, token: None };
     let worker = w.run(spawn).unwrap().address;
     w.put(anna(), &worker, of_kind(Kind::Handoff, "and this"));
     w.claim(&worker).unwrap();
