@@ -1,7 +1,7 @@
 //! P2: messages that cannot be read any more when a turn is to get them.
 
 use reveille::{Caller, Message, OpError, Timestamp};
-use reveille_store::fault::{FaultyDisk, Leftover, open};
+use reveille_store::fault::{Contents, FaultyDisk, Leftover, open};
 use reveille_store::raw::{RawStore, Table, close_blob, open_blob};
 use reveille_store::record::Record;
 use reveille_store::{DiskOptions, Options, Store};
@@ -48,10 +48,13 @@ fn goes_on(world: &World, lead: &reveille::Session) {
 
 #[test]
 fn a_message_whose_content_cannot_be_decoded_is_dead_and_its_neighbours_are_handed_over() {
-    let folder = tempfile::tempdir().unwrap();
-    let (mut world, lead) =
-        held(options().open(folder.path()).unwrap(), &["one", "spoilt", "three"]);
+    let disk = FaultyDisk::default();
+    let store = open(disk.clone(), options()).unwrap();
+    let (mut world, lead) = held(store, &["one", "spoilt", "three"]);
     std::mem::replace(&mut world.store, options().in_memory()).close().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("store.redb");
+    std::fs::write(&file, disk.after_crash(Leftover::Kept).store()).unwrap();
     let raw = RawStore::open(folder.path()).unwrap();
     let mut chain = 0;
     for (key, bytes) in raw.entries(Table::Log).unwrap() {
@@ -71,7 +74,8 @@ fn a_message_whose_content_cannot_be_decoded_is_dead_and_its_neighbours_are_hand
         raw.put(Table::Log, key, Some(&forged)).unwrap();
     }
     drop(raw);
-    world.store = options().open(folder.path()).unwrap();
+    let contents = Contents::of_closed(std::fs::read(&file).unwrap());
+    world.store = open(FaultyDisk::holding(contents), options()).unwrap();
     goes_on(&world, &lead);
     let dead = world.live(async |runtime| runtime.dead(None, 1).await.unwrap().remove(0));
     let kept = world.store.records(&[dead.id.seq()]).unwrap().remove(0).unwrap().1;

@@ -59,6 +59,19 @@ enum Which {
 }
 
 impl Contents {
+    /// A disk with this redb file, of a store that was closed: its journal is empty.
+    #[must_use]
+    pub const fn of_closed(store: Vec<u8>) -> Self {
+        Self([store, Vec::new()])
+    }
+
+    /// The redb file.
+    #[must_use]
+    pub fn store(&self) -> &[u8] {
+        let [store, _] = &self.0;
+        store
+    }
+
     const fn of(&mut self, file: Which) -> &mut Vec<u8> {
         let [store, journal] = &mut self.0;
         match file {
