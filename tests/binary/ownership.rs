@@ -6,7 +6,7 @@ use std::time::Duration;
 use reveille_tests::binary::{Killed, command, eventually, run};
 use serde_json::Value;
 
-const CREW: &str = "[agents.a]\ncommand = [\"sleep\", \"600\"]\n\
+const CREW: &str = "[agents.a]\ncommand = [\"sleep\", \"60\"]\n\
                     [sessions.s]\nagent = \"a\"\nfirst = \"x\"\n";
 
 #[test]
